@@ -1,0 +1,8 @@
+//! Scenarios on a real anvil, watched by the plainest observer there is.
+//!
+//! These tests need anvil: `make setup` installs it; without it they fail and say so.
+
+#![allow(clippy::unwrap_used)] // here a panic is the report
+
+mod outage_and_recovery;
+mod support;

@@ -1,0 +1,50 @@
+//! Errors that have an exit code of their own.
+
+use crate::output;
+use std::process::ExitCode;
+
+/// Why the keeper will not go on. Each message names the thing and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The command line asks for something that does not exist. Exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// A file, or what it names, is not as it must be. Exit code 3.
+    #[error("{0}")]
+    Configuration(String),
+    /// The node is on another chain than the one that is meant. Exit code 4.
+    #[error("{0}")]
+    Identity(String),
+    /// Nothing can be reached that could answer. Exit code 6; only commands that answer once give up.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The answer is no. Exit code 7.
+    #[error("{0}")]
+    No(String),
+    /// It was stopped before it could answer. Exit code 130, as of a program that Ctrl-C ends.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Refusal {
+    fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Configuration(_) => 3,
+            Self::Identity(_) => 4,
+            Self::Unreachable(_) => 6,
+            Self::No(_) => 7,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// The exit code of a finished command: 0, that of the refusal, or 1 for whatever was not foreseen.
+pub fn exit_code(result: &eyre::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::gone(error) => ExitCode::SUCCESS,
+        Err(error) => error.downcast_ref::<Refusal>().map_or(1, Refusal::code).into(),
+    }
+}

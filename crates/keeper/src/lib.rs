@@ -1,0 +1,35 @@
+//! The keeper: watches circuit breakers on a node, shows their state, and drives simulations.
+//!
+//! A fact enters once, through [`watch`], into one bounded channel; printing is the first consumer of it. `main` is a
+//! table of contents over this library.
+
+mod cli;
+mod deployment;
+mod error;
+mod fold;
+mod node;
+mod output;
+mod run;
+mod shutdown;
+mod simulate;
+mod status;
+mod target;
+pub mod watch;
+
+pub use cli::Cli;
+pub use error::{Refusal, exit_code};
+pub use output::report;
+
+use cli::Command;
+
+/// Does what the command line says.
+///
+/// # Errors
+/// Whatever stops it. The exit code is that of the [`Refusal`] in the chain of errors, else 1.
+pub async fn execute(cli: Cli) -> eyre::Result<()> {
+    match cli.command {
+        Command::Run(args) => run::run(args).await,
+        Command::Status(args) => status::status(args).await,
+        Command::Simulate(args) => simulate::simulate(args).await,
+    }
+}

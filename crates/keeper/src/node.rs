@@ -1,0 +1,150 @@
+//! The node: how a provider is made, and how its errors are told without telling a key.
+
+use crate::Refusal;
+use alloy::{
+    primitives::Address,
+    providers::{Provider, ProviderBuilder, RootProvider},
+    rpc::json_rpc::RpcError,
+    transports::{
+        TransportError, TransportErrorKind,
+        http::reqwest::{self, Url},
+    },
+};
+use std::{convert::Infallible, error::Error, fmt, str::FromStr, time::Duration};
+
+/// How long one request may take. alloy's HTTP transport has no limit of its own, so a node that accepts connections and
+/// says nothing would hold the keeper for ever.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An endpoint as it was given. It may hold a key, so it is never printed, nor repeated in an error.
+#[derive(Clone)]
+pub struct RpcUrl(String);
+
+impl FromStr for RpcUrl {
+    type Err = Infallible;
+
+    fn from_str(given: &str) -> Result<Self, Infallible> {
+        Ok(Self(given.to_owned()))
+    }
+}
+
+impl fmt::Debug for RpcUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RpcUrl(…)")
+    }
+}
+
+/// A node and what may be printed of where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) provider: RootProvider,
+    pub(crate) host: String,
+}
+
+impl Node {
+    /// The one place where providers are made. It connects to nothing yet.
+    pub(crate) fn new(url: &RpcUrl) -> Result<Self, Refusal> {
+        let usage =
+            |what| Refusal::Usage(format!("--rpc-url {what}; an example is http://127.0.0.1:8545"));
+        let url = Url::parse(&url.0).map_err(|error| usage(format!("is not a URL: {error}")))?;
+        match url.scheme() {
+            "http" | "https" => Ok(Self::at(url)),
+            "ws" | "wss" => Err(usage("is a WebSocket; give the node's HTTP endpoint".to_owned())),
+            scheme => Err(usage(format!("starts with `{scheme}:`, which is not HTTP"))),
+        }
+    }
+
+    /// A node of our own, whose URL has no secret.
+    pub(crate) fn at(url: Url) -> Self {
+        // Scheme, host and port: the path, the query and the user part are where keys are.
+        let host = url.origin().ascii_serialization();
+        let client = reqwest::Client::builder()
+            .timeout(REQUEST_TIMEOUT)
+            .build()
+            .expect("a client with a timeout only is always valid");
+        Self { provider: ProviderBuilder::default().connect_reqwest(client, url), host }
+    }
+
+    /// The chain id, which must be the expected one where there is one.
+    pub(crate) async fn chain_id(&self, expected: Option<Expected<'_>>) -> eyre::Result<u64> {
+        let found = self.provider.get_chain_id().await?;
+        match expected {
+            Some(expected) if expected.chain != found => Err(Refusal::Identity(format!(
+                "the node at {} is on chain {found}, but {} says {}: check --rpc-url",
+                self.host, expected.says, expected.chain
+            ))
+            .into()),
+            _ => Ok(found),
+        }
+    }
+
+    /// Fails where there is no contract, which is almost always the wrong chain or a mistyped address.
+    pub(crate) async fn must_have_code(&self, address: Address, chain: u64) -> eyre::Result<()> {
+        if self.provider.get_code_at(address).await?.is_empty() {
+            return Err(Refusal::Configuration(format!(
+                "there is no contract at {address} on chain {chain}: check the address, and that {} is the node you mean",
+                self.host
+            ))
+            .into());
+        }
+        Ok(())
+    }
+}
+
+/// The chain that is meant, and who says so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected<'a> {
+    pub(crate) chain: u64,
+    pub(crate) says: &'a str,
+}
+
+/// A transport error for a person, without the URL that `reqwest` puts into its own.
+pub(crate) fn explain(error: &TransportError) -> String {
+    match error {
+        RpcError::ErrorResp(answer) => {
+            format!("the node answers with error {}: {}", answer.code, answer.message)
+        }
+        RpcError::DeserError { .. } | RpcError::NullResp => {
+            "the answer is not that of an Ethereum node; is the URL right?".to_owned()
+        }
+        RpcError::Transport(TransportErrorKind::HttpError(answer)) => {
+            format!("HTTP status {}; is the URL right?", answer.status)
+        }
+        RpcError::Transport(TransportErrorKind::Custom(error)) => {
+            match error.downcast_ref::<reqwest::Error>() {
+                Some(error) if error.is_timeout() => {
+                    format!("no answer within {} s", REQUEST_TIMEOUT.as_secs())
+                }
+                Some(error) => root(error).to_string(),
+                None => "the request failed".to_owned(),
+            }
+        }
+        _ => "the request failed".to_owned(),
+    }
+}
+
+/// The first cause: "connection refused" rather than "error sending request".
+fn root(error: &reqwest::Error) -> &dyn Error {
+    let mut cause: &dyn Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    // Without a cause this is the error that holds the URL.
+    if cause.is::<reqwest::Error>() { &Unexplained } else { cause }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the request failed")]
+struct Unexplained;
+
+/// The transport error in a chain of errors: what is worth another try.
+pub(crate) fn transport_error(error: &eyre::Report) -> Option<&TransportError> {
+    error.chain().find_map(|cause| {
+        cause.downcast_ref::<TransportError>().or_else(|| {
+            match cause.downcast_ref::<alloy::contract::Error>() {
+                Some(alloy::contract::Error::TransportError(error)) => Some(error),
+                _ => None,
+            }
+        })
+    })
+}

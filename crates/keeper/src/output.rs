@@ -1,0 +1,241 @@
+//! The only place that prints: results to standard output, all else to standard error.
+
+use crate::{
+    fold::{FactId, Notice, What},
+    node::{explain, transport_error},
+    target::{Key, Slot},
+    watch::{Block, Undecodable},
+};
+use alloy::primitives::{B256, hex};
+use fusebox_bindings::NEVER;
+use serde::Serialize;
+use std::io::{self, Write as _};
+
+/// Prints an error and all that led to it.
+pub fn report(error: &eyre::Report) {
+    if gone(error) {
+        return;
+    }
+    // A transport error shows its URL, where the key is.
+    let message = match transport_error(error) {
+        Some(cause) => explain(cause),
+        None => format!("{error:#}"),
+    };
+    say(&format!("error: {message}"));
+}
+
+/// Whether nobody reads the output any more, as after `keeper status | head -1`. No reason to fail.
+pub(crate) fn gone(error: &eyre::Report) -> bool {
+    let broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error.downcast_ref::<io::Error>().is_some_and(broken)
+}
+
+/// A line for whoever runs the keeper. It is lost where standard error is closed, and there is nobody to tell.
+pub(crate) fn say(message: &str) {
+    writeln!(io::stderr(), "{message}").ok();
+}
+
+/// A line of the result.
+pub(crate) fn line(text: &str) -> eyre::Result<()> {
+    Ok(writeln!(io::stdout(), "{text}")?)
+}
+
+/// The result as one JSON document.
+pub(crate) fn document(value: &impl Serialize) -> eyre::Result<()> {
+    line(&serde_json::to_string_pretty(value)?)
+}
+
+/// A moment of a chain, to measure times from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(crate) block: u64,
+    pub(crate) time: u64,
+}
+
+impl Clock {
+    /// How long until a deadline, by the chain's clock.
+    pub(crate) fn until(&self, deadline: u64) -> String {
+        match deadline {
+            NEVER.. => "never".to_owned(),
+            deadline => format!("{} s", deadline.saturating_sub(self.time)),
+        }
+    }
+}
+
+/// A time as people write it; years that have five digits, which only hostile contracts name, stay seconds.
+pub(crate) fn utc(seconds: u64) -> String {
+    let second = i64::try_from(seconds).ok();
+    match second.and_then(|second| jiff::Timestamp::from_second(second).ok()) {
+        Some(time) => time.to_string(),
+        None => format!("{seconds} s"),
+    }
+}
+
+/// A notice for a person, on one line.
+pub(crate) fn text(notice: &Notice, label: Option<&str>) -> String {
+    let now = Clock { block: notice.block.number, time: notice.block.time };
+    let what = match notice.what {
+        What::Opened { retry_at, cause } if retry_at >= NEVER => {
+            format!("opened: {cause}; stays open until reset")
+        }
+        What::Opened { retry_at, cause } => {
+            format!("opened: {cause}; retry at {}, in {}", utc(retry_at), now.until(retry_at))
+        }
+        What::HalfOpen { retry_at } => format!("half-open since {}", utc(retry_at)),
+        What::Closed => "closed".to_owned(),
+        What::Configured(config) => format!(
+            "configured: threshold {}, cooldown {} s up to {} s, {} good probes to close, window {} s, flags {:#05b}",
+            config.failure_threshold,
+            config.cooldown,
+            config.max_cooldown,
+            config.success_threshold,
+            config.window,
+            config.flags
+        ),
+    };
+    let retracted = if notice.retracted { "RETRACTED, its block left the chain: " } else { "" };
+    format!("{}  {retracted}{what}", place(notice.block, &notice.key, label))
+}
+
+/// The result of a simulation's or a watch's line: when and where.
+fn place(block: Block, key: &Key, label: Option<&str>) -> String {
+    let label = label.map(|label| format!("{label} ")).unwrap_or_default();
+    let (time, number) = (utc(block.time), block.number);
+    format!("{time}  block {number}  {label}{} {}", key.contract, Slot(key.breaker))
+}
+
+/// A notice for a program: the `data` of an alert, as far as it exists, with its type.
+#[derive(Debug, Serialize)]
+struct Json<'a> {
+    v: u8,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    phase: &'static str,
+    late: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fact: Option<String>,
+    key: String,
+    label: Option<&'a str>,
+    contract: String,
+    breaker: String,
+    block: JsonBlock,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tx: Option<B256>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<JsonConfig>,
+    severity: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonBlock {
+    number: u64,
+    hash: B256,
+    time: u64,
+}
+
+impl From<Block> for JsonBlock {
+    fn from(Block { number, hash, time }: Block) -> Self {
+        Self { number, hash, time }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct JsonConfig {
+    failure_threshold: u16,
+    cooldown: u32,
+    success_threshold: u8,
+    max_cooldown: u32,
+    window: u32,
+    flags: u8,
+}
+
+/// A notice as one line of JSON.
+pub(crate) fn json(notice: &Notice, label: Option<&str>) -> eyre::Result<String> {
+    let (kind, state, severity) = match notice.what {
+        What::Opened { .. } => ("breaker.opened", Some("open"), "warning"),
+        What::HalfOpen { .. } => ("breaker.half_open", Some("half-open"), "info"),
+        What::Closed => ("breaker.closed", Some("closed"), "info"),
+        What::Configured(_) => ("breaker.configured", None, "info"),
+    };
+    let (cause, retry_at, config) = match notice.what {
+        What::Opened { retry_at, cause } => (Some(cause.to_string()), Some(retry_at), None),
+        What::HalfOpen { retry_at } => (None, Some(retry_at), None),
+        What::Closed => (None, None, None),
+        What::Configured(config) => (
+            None,
+            None,
+            Some(JsonConfig {
+                failure_threshold: config.failure_threshold,
+                cooldown: config.cooldown,
+                success_threshold: config.success_threshold,
+                max_cooldown: config.max_cooldown,
+                window: config.window,
+                flags: config.flags,
+            }),
+        ),
+    };
+    Ok(serde_json::to_string(&Json {
+        v: 1,
+        kind,
+        phase: if notice.retracted { "retracted" } else { "seen" },
+        late: false,
+        fact: notice.fact.map(|fact| fact_id(notice.key.chain, fact)),
+        key: notice.key.to_string(),
+        label,
+        contract: notice.key.contract.to_string(),
+        breaker: notice.key.breaker.to_string(),
+        block: notice.block.into(),
+        tx: notice.transaction,
+        cause,
+        retry_at,
+        // What a retraction leads to is not in the event.
+        state: state.filter(|_| !notice.retracted),
+        config,
+        severity,
+    })?)
+}
+
+fn fact_id(chain: u64, fact: FactId) -> String {
+    format!("{chain}:{}:{}", fact.block, fact.log_index)
+}
+
+/// A log that could not be decoded, as a warning with all that it holds.
+pub(crate) fn undecodable(log: &Undecodable, chain: u64) -> String {
+    let topics = log.topics.iter().map(B256::to_string).collect::<Vec<_>>().join(", ");
+    format!(
+        "warning: {} block {}: {} emitted a log that has a breaker's topic and not its shape: {}, topics [{topics}], data {}",
+        utc(log.block.time),
+        log.block.number,
+        log.contract,
+        fact_id(chain, log.fact()),
+        hex::encode_prefixed(&log.data)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_in_utc_and_hostile_ones_as_seconds() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(1_700_000_000), "2023-11-14T22:13:20Z");
+        assert_eq!(utc(NEVER), "1099511627775 s");
+        assert_eq!(utc(u64::MAX), "18446744073709551615 s");
+    }
+
+    #[test]
+    fn a_deadline_is_counted_from_the_chains_clock() {
+        let clock = Clock { block: 1, time: 100 };
+        assert_eq!(clock.until(99), "0 s");
+        assert_eq!(clock.until(100), "0 s");
+        assert_eq!(clock.until(101), "1 s");
+        assert_eq!(clock.until(NEVER), "never");
+    }
+}

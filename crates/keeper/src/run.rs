@@ -1,0 +1,164 @@
+//! `keeper run`: prints each transition, until it is stopped.
+
+use crate::{
+    Refusal,
+    cli::RunArgs,
+    fold::Fold,
+    node::{Node, explain, transport_error},
+    output::{self, say},
+    shutdown,
+    target::{Resolved, Target},
+    watch::{Block, Fact, Watch},
+};
+use alloy::{primitives::U256, providers::Provider};
+use fusebox_bindings::Word;
+use std::time::Duration;
+use tokio::{sync::mpsc, time};
+
+/// Facts between the watch and whoever uses them. Full, it holds the watch back: nothing is lost, nothing grows.
+const FACTS: usize = 1_024;
+
+/// How soon an unreachable node is tried again at the start; doubled up to the maximum.
+const MIN_BACKOFF: Duration = Duration::from_millis(250);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
+
+pub(crate) async fn run(args: RunArgs) -> eyre::Result<()> {
+    tokio::select! {
+        stopped = shutdown::requested() => Ok(stopped?),
+        result = follow(args) => result,
+    }
+}
+
+async fn follow(args: RunArgs) -> eyre::Result<()> {
+    let node = Node::new(&args.node.rpc_url)?;
+    let target = Target::new(args.target.watch, args.target.deployment.as_deref())?;
+    let resolved = reach(&node, &target, args.node.chain).await?;
+
+    let first = args.from_block.or(resolved.first_block).unwrap_or(resolved.head + 1);
+    announce(&node, &resolved, first);
+
+    let watch = Watch::new(node.provider.clone(), resolved.contracts.clone(), first);
+    let (sender, facts) = mpsc::channel(FACTS);
+    let watching = tokio::spawn(watch.run(sender));
+    let mut printer = Printer {
+        node,
+        fold: Fold::new(resolved.chain),
+        resolved,
+        json: args.json,
+        caught_up: false,
+        trouble: None,
+    };
+    printer.print(facts).await?;
+    // The channel ends with the watch, and the watch while somebody listens only for a reason.
+    watching.await?.map_err(|error| Refusal::Identity(error.to_string()).into())
+}
+
+/// Everything that is known before the first block, as soon as the node can be reached.
+async fn reach(node: &Node, target: &Target, chain: Option<u64>) -> eyre::Result<Resolved> {
+    let mut backoff = MIN_BACKOFF;
+    let mut told = String::new();
+    loop {
+        let error = match target.resolve(node, chain).await {
+            Ok(resolved) => return Ok(resolved),
+            Err(error) => error,
+        };
+        let Some(cause) = transport_error(&error) else { return Err(error) };
+        let reason = explain(cause);
+        if reason != told {
+            say(&format!("no answer from {}: {reason}; trying again", node.host));
+            told = reason;
+        }
+        time::sleep(backoff).await;
+        backoff = (backoff * 2).min(MAX_BACKOFF);
+    }
+}
+
+fn announce(node: &Node, resolved: &Resolved, first: u64) {
+    let what = match &resolved.contracts {
+        None => "every contract".to_owned(),
+        Some(contracts) => {
+            let (contracts, breakers) = (contracts.len(), resolved.breakers.len());
+            format!("{contracts} contract(s), {breakers} known breaker(s)")
+        }
+    };
+    say(&format!(
+        "watching {what} on chain {} at {}, from block {first}",
+        resolved.chain, node.host
+    ));
+    for silent in &resolved.silent {
+        say(&format!("{silent} does not list its breakers: they are found by their events"));
+    }
+}
+
+/// The consumer of facts that prints.
+struct Printer {
+    node: Node,
+    resolved: Resolved,
+    fold: Fold,
+    json: bool,
+    caught_up: bool,
+    /// What was last said to be wrong with the node.
+    trouble: Option<String>,
+}
+
+impl Printer {
+    async fn print(&mut self, mut facts: mpsc::Receiver<Fact>) -> eyre::Result<()> {
+        while let Some(fact) = facts.recv().await {
+            for notice in self.fold.apply(&fact) {
+                let label = self.resolved.label(&notice.key);
+                let text = if self.json {
+                    output::json(&notice, label)?
+                } else {
+                    output::text(&notice, label)
+                };
+                output::line(&text)?;
+            }
+            match fact {
+                Fact::Block { block, tip: true } if !self.caught_up => {
+                    self.caught_up = true;
+                    self.read_back(block).await;
+                }
+                Fact::Undecodable(log) => say(&output::undecodable(&log, self.resolved.chain)),
+                Fact::Unreachable { reason } if self.trouble.as_ref() != Some(&reason) => {
+                    say(&format!("no answer from {}: {reason}; trying again", self.node.host));
+                    self.trouble = Some(reason);
+                }
+                Fact::Reachable => {
+                    say(&format!("{} answers again", self.node.host));
+                    self.trouble = None;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The present state of each breaker: what happened before the first block is in storage only.
+    async fn read_back(&mut self, block: Block) {
+        for listed in &self.resolved.breakers {
+            let key = listed.key;
+            let name = listed.label.clone().unwrap_or_else(|| key.to_string());
+            let slot = U256::from_be_bytes(key.breaker.0);
+            let read = self.node.provider.get_storage_at(key.contract, slot).hash(block.hash);
+            let word = match read.await {
+                Ok(word) => Word(word),
+                Err(error) => {
+                    say(&format!("warning: the state of {name} is unknown: {}", explain(&error)));
+                    continue;
+                }
+            };
+            let Ok(state) = word.state(block.time) else {
+                say(&format!(
+                    "warning: {name} is not configured: there is no breaker in that slot"
+                ));
+                continue;
+            };
+            say(&format!("{name} is {state} at block {}", block.number));
+            if self.fold.read_back(key, word, block) {
+                say(&format!(
+                    "warning: the events told another state of {name} than its storage has"
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `keeper status`: breakers as their storage words have them, at one block.
+
+use crate::{
+    Refusal,
+    cli::StatusArgs,
+    node::{Node, explain, transport_error},
+    output::{self, Clock},
+    target::{Key, Listed, Slot, Target},
+};
+use alloy::{
+    eips::BlockId,
+    primitives::{Address, U256},
+    providers::Provider,
+};
+use comfy_table::{Table, presets};
+use fusebox_bindings::{State, Word};
+use serde::Serialize;
+
+/// A breaker at a block.
+#[derive(Debug)]
+struct Row {
+    listed: Listed,
+    word: Word,
+    state: State,
+}
+
+/// What `--json` prints of it.
+#[derive(Debug, Serialize)]
+struct Json<'a> {
+    key: String,
+    label: Option<&'a str>,
+    contract: Address,
+    state: String,
+    /// Unix seconds; absent while closed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<u64>,
+    failures: u16,
+    threshold: u16,
+    reopens: u8,
+    block: u64,
+}
+
+pub(crate) async fn status(args: StatusArgs) -> eyre::Result<()> {
+    let node = Node::new(&args.node.rpc_url)?;
+    let target = Target::new(args.target.watch.clone(), args.target.deployment.as_deref())?;
+    let (rows, clock) =
+        read(&node, &target, &args).await.map_err(|error| match transport_error(&error) {
+            Some(cause) => {
+                let reason = explain(cause);
+                Refusal::Unreachable(format!("no answer from {}: {reason}", node.host)).into()
+            }
+            None => error,
+        })?;
+    if args.json {
+        let rows: Vec<_> = rows.iter().map(|row| json(row, &clock)).collect();
+        return output::document(&rows);
+    }
+    output::line(&table(&rows, &clock).to_string())
+}
+
+async fn read(node: &Node, target: &Target, args: &StatusArgs) -> eyre::Result<(Vec<Row>, Clock)> {
+    let resolved = target.resolve(node, args.node.chain).await?;
+    if let Some(silent) = resolved.silent.first() {
+        return Err(Refusal::Configuration(format!(
+            "{silent} does not list its breakers, so it is no ICircuitBreaker; name its slots in a deployment file"
+        ))
+        .into());
+    }
+    let latest = node.provider.get_block(BlockId::latest()).await?;
+    let header = latest.ok_or_else(|| eyre::eyre!("the node has no latest block"))?.header;
+    let clock = Clock { block: header.number, time: header.timestamp };
+
+    let mut rows = Vec::new();
+    for listed in resolved.breakers {
+        if let Some(wanted) = &args.key
+            && !listed.is(wanted)
+        {
+            continue;
+        }
+        let Key { contract, breaker, .. } = listed.key;
+        let slot = U256::from_be_bytes(breaker.0);
+        let word = node.provider.get_storage_at(contract, slot).number(header.number).await?;
+        let word = Word(word);
+        let state = word.state(header.timestamp).map_err(|_| {
+            Refusal::Configuration(format!(
+                "there is no breaker at slot {} of {contract}: its word has failure threshold 0; is the deployment file current?",
+                Slot(breaker)
+            ))
+        })?;
+        rows.push(Row { listed, word, state });
+    }
+    match &args.key {
+        Some(wanted) if rows.is_empty() => Err(Refusal::Usage(format!(
+            "there is no breaker `{wanted}`; without a key, status shows all there are"
+        ))
+        .into()),
+        _ => Ok((rows, clock)),
+    }
+}
+
+impl Listed {
+    fn is(&self, wanted: &str) -> bool {
+        self.label.as_deref() == Some(wanted) || self.key.to_string().eq_ignore_ascii_case(wanted)
+    }
+}
+
+fn json<'a>(Row { listed, word, state }: &'a Row, clock: &Clock) -> Json<'a> {
+    Json {
+        key: listed.key.to_string(),
+        label: listed.label.as_deref(),
+        contract: listed.key.contract,
+        state: state.to_string(),
+        retry_at: (*state != State::Closed).then(|| word.retry_at()),
+        failures: word.failure_count(),
+        threshold: word.failure_threshold(),
+        reopens: word.reopen_count(),
+        block: clock.block,
+    }
+}
+
+fn table(rows: &[Row], clock: &Clock) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["BREAKER", "STATE", "FAILURES", "RETRY IN", "REOPENS", "KEY"]);
+    for Row { listed, word, state } in rows {
+        table.add_row([
+            listed.label.clone().unwrap_or_else(|| "–".to_owned()),
+            state.to_string(),
+            format!("{}/{}", word.failure_count(), word.failure_threshold()),
+            match state {
+                State::Open => clock.until(word.retry_at()),
+                State::HalfOpen => "now".to_owned(),
+                _ => "–".to_owned(),
+            },
+            word.reopen_count().to_string(),
+            listed.key.to_string(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,169 @@
+//! From a log to an event. Every value is hostile: whoever deploys a contract chooses what it emits.
+
+use super::{Block, Fact};
+use alloy::{
+    primitives::{Address, B256, Bytes, U256},
+    rpc::types::Log,
+    sol_types::{SolEvent, SolValue},
+};
+use fusebox_bindings::{Cause, Config, events};
+
+/// A breaker's event, and where it is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its block.
+    pub block: Block,
+    /// Its transaction.
+    pub transaction: Option<B256>,
+    /// Its place in the block.
+    pub log_index: u64,
+    /// The contract that emitted it.
+    pub contract: Address,
+    /// The breaker: its storage slot in that contract.
+    pub breaker: B256,
+    /// What happened.
+    pub kind: Kind,
+}
+
+/// What happened to a breaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It opened, or an open one got a later deadline.
+    Opened {
+        /// Unix seconds at which it becomes half-open; saturated, as a hostile contract may say anything.
+        retry_at: u64,
+        /// Why.
+        cause: Cause,
+    },
+    /// It closed.
+    Closed,
+    /// It has a new configuration.
+    Configured(Config),
+}
+
+/// A log with a known first topic that is not what that event looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecodable {
+    /// Its block.
+    pub block: Block,
+    /// Its transaction.
+    pub transaction: Option<B256>,
+    /// Its place in the block.
+    pub log_index: u64,
+    /// The contract that emitted it.
+    pub contract: Address,
+    /// Its topics.
+    pub topics: Vec<B256>,
+    /// Its data.
+    pub data: Bytes,
+}
+
+pub(super) fn fact(log: &Log, block: Block) -> Fact {
+    let transaction = log.transaction_hash;
+    let log_index = log.log_index.unwrap_or_default();
+    let contract = log.address();
+    match decode(log.topics(), &log.data().data) {
+        Some((breaker, kind)) => {
+            Fact::Event(Event { block, transaction, log_index, contract, breaker, kind })
+        }
+        None => Fact::Undecodable(Undecodable {
+            block,
+            transaction,
+            log_index,
+            contract,
+            topics: log.topics().to_vec(),
+            data: log.data().data.clone(),
+        }),
+    }
+}
+
+fn decode(topics: &[B256], data: &[u8]) -> Option<(B256, Kind)> {
+    let [event, breaker] = *topics else { return None };
+    let kind = match event {
+        events::Opened::SIGNATURE_HASH if data.len() == 64 => {
+            // By hand, since a cause that is newer than this program is still an opening.
+            let (retry_at, cause) = <(U256, U256)>::abi_decode(data).ok()?;
+            Kind::Opened {
+                retry_at: retry_at.saturating_to(),
+                cause: Cause(u8::try_from(cause).ok()?),
+            }
+        }
+        events::Closed::SIGNATURE_HASH if data.is_empty() => Kind::Closed,
+        events::Configured::SIGNATURE_HASH => {
+            let configured = events::Configured::abi_decode_data_validate(data).ok()?;
+            let canonical = data.len() == configured.0.abi_encoded_size();
+            canonical.then(|| Kind::Configured(configured.0.into()))?
+        }
+        _ => return None,
+    };
+    Some((breaker, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[U256]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_be_bytes::<32>()).collect()
+    }
+
+    fn opened(retry_at: U256, cause: u64) -> Option<(B256, Kind)> {
+        let topics = [events::Opened::SIGNATURE_HASH, B256::with_last_byte(7)];
+        decode(&topics, &words(&[retry_at, U256::from(cause)]))
+    }
+
+    #[test]
+    fn an_opening_is_decoded_whatever_its_cause_and_deadline() {
+        let kind = |retry_at, cause| {
+            Some((B256::with_last_byte(7), Kind::Opened { retry_at, cause: Cause(cause) }))
+        };
+        assert_eq!(opened(U256::from(1_700_000_100), 1), kind(1_700_000_100, 1));
+        assert_eq!(opened(U256::from(1), 200), kind(1, 200), "a cause of a later version");
+        assert_eq!(opened(U256::MAX, 1), kind(u64::MAX, 1), "saturated");
+        assert_eq!(opened(U256::from(1), 256), None, "not a uint8");
+    }
+
+    #[test]
+    fn a_configuration_is_decoded() {
+        let topics = [events::Configured::SIGNATURE_HASH, B256::ZERO];
+        let data = words(&[3, 100, 1, 200, 0, 2].map(U256::from));
+        let config = Config {
+            failure_threshold: 3,
+            cooldown: 100,
+            success_threshold: 1,
+            max_cooldown: 200,
+            window: 0,
+            flags: 2,
+        };
+        assert_eq!(decode(&topics, &data), Some((B256::ZERO, Kind::Configured(config))));
+        let dirty = words(&[3, 100, 1, 200, 0, 256].map(U256::from));
+        assert_eq!(decode(&topics, &dirty), None, "flags are a uint8");
+    }
+
+    #[test]
+    fn another_shape_is_not_taken_for_the_event() {
+        let [opened, closed, configured] = [
+            events::Opened::SIGNATURE_HASH,
+            events::Closed::SIGNATURE_HASH,
+            events::Configured::SIGNATURE_HASH,
+        ];
+        let slot = B256::ZERO;
+        for (topics, bytes) in [
+            (vec![opened, slot], 0),
+            (vec![opened, slot], 32),
+            (vec![opened, slot], 63),
+            (vec![opened, slot], 65),
+            (vec![opened], 64),
+            (vec![opened, slot, slot], 64),
+            (vec![closed, slot], 1),
+            (vec![closed], 0),
+            (vec![configured, slot], 191),
+            (vec![configured, slot], 193),
+            (vec![slot, slot], 0),
+            (vec![], 0),
+        ] {
+            assert_eq!(decode(&topics, &vec![0; bytes]), None, "{topics:?} and {bytes} bytes");
+        }
+        assert!(decode(&[closed, slot], &[]).is_some());
+    }
+}

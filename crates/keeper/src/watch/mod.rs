@@ -1,0 +1,394 @@
+//! Follows a chain and yields what it says about breakers, in chain order, without a gap and without a repeat.
+//!
+//! History is read in ranges; the last blocks before the tip are walked one by one along their parent hashes, so that a
+//! block that left the chain is noticed by its hash and what it said is taken back. A node that goes away loses nothing:
+//! the walk goes on where it stood. Generic over alloy's `Provider`, so that a pool of nodes can take the node's place.
+
+mod decode;
+mod tail;
+
+pub use decode::{Event, Kind, Undecodable};
+
+use crate::node::explain;
+use alloy::{
+    eips::BlockNumberOrTag,
+    primitives::{Address, B256},
+    providers::Provider,
+    rpc::types::{Filter, Header, Log},
+    sol_types::SolEvent,
+    transports::TransportError,
+};
+use fusebox_bindings::events;
+use std::{sync::Arc, time::Duration};
+use tail::{Tail, Walked};
+use tokio::{
+    sync::{Notify, mpsc},
+    time,
+};
+
+/// Blocks below the tip that are walked one by one, and as far back as a reorg is followed.
+const REORG_WINDOW: u64 = 256;
+
+/// Blocks in one `eth_getLogs` of the past. Common nodes allow it; where one does not, the range is halved.
+const MAX_RANGE: u64 = 2_000;
+
+/// How soon after a failed request it is tried again; doubled up to the maximum.
+const MIN_BACKOFF: Duration = Duration::from_millis(250);
+const MAX_BACKOFF: Duration = Duration::from_secs(2);
+
+/// How often the tip is asked for: twice a block, within these bounds. One second after its block an event is to be
+/// known on a chain with a block a second; more than one request a quarter of a second burdens any node.
+const MIN_POLL: Duration = Duration::from_millis(250);
+const MAX_POLL: Duration = Duration::from_secs(4);
+
+/// A block, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its number.
+    pub number: u64,
+    /// Its hash.
+    pub hash: B256,
+    /// Its timestamp, in unix seconds.
+    pub time: u64,
+}
+
+/// Something the chain said, or that became of the node. In order: all of a block's events, then the block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A breaker's event.
+    Event(Event),
+    /// A log with a breaker's topic that is not of the event's shape.
+    Undecodable(Undecodable),
+    /// The block of an event left the chain.
+    Retracted(Event),
+    /// Everything up to and including this block has been told.
+    Block {
+        /// The block.
+        block: Block,
+        /// Whether it was the tip when it was read.
+        tip: bool,
+    },
+    /// The node does not answer, or not usefully.
+    Unreachable {
+        /// What is wrong, without a secret.
+        reason: String,
+    },
+    /// The node answers again.
+    Reachable,
+}
+
+/// The watch cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WatchError {
+    /// The node has none of the blocks that were read before: it is on another chain, or on one that was begun anew.
+    #[error(
+        "block {number} with hash {hash} is no longer on the node's chain, nor are the {REORG_WINDOW} before it: \
+         this is another chain, or one begun anew. Start again to follow it"
+    )]
+    OtherChain {
+        /// The oldest block that was remembered.
+        number: u64,
+        /// Its hash.
+        hash: B256,
+    },
+}
+
+/// Follows one chain.
+#[derive(Debug)]
+pub struct Watch<P> {
+    provider: P,
+    contracts: Option<Vec<Address>>,
+    first: u64,
+    tail: Tail,
+    range: u64,
+    /// A lower tip with another hash is believed when it is seen twice.
+    doubted: Option<B256>,
+    poll: Duration,
+    hint: Arc<Notify>,
+}
+
+/// What a tick can end with: a request that failed, or the end of the watch.
+#[derive(Debug)]
+enum Halt {
+    Request(TransportError),
+    /// The node contradicts itself; as good as no answer.
+    Inconsistent(String),
+    Final(WatchError),
+    /// Nobody listens any more.
+    Unheard,
+}
+
+impl From<TransportError> for Halt {
+    fn from(error: TransportError) -> Self {
+        Self::Request(error)
+    }
+}
+
+type Facts = mpsc::Sender<Fact>;
+
+impl<P: Provider> Watch<P> {
+    /// Watches these contracts, or all where there are none given, from the block `first` on. Asks for nothing yet.
+    pub fn new(provider: P, contracts: Option<Vec<Address>>, first: u64) -> Self {
+        Self {
+            provider,
+            contracts,
+            first,
+            tail: Tail::default(),
+            range: MAX_RANGE,
+            doubted: None,
+            poll: MIN_POLL,
+            hint: Arc::default(),
+        }
+    }
+
+    /// Wakes the watch before its next poll. A hint only: nothing is lost without it.
+    pub fn hint(&self) -> Arc<Notify> {
+        Arc::clone(&self.hint)
+    }
+
+    /// Follows the chain until the receiver is dropped.
+    ///
+    /// # Errors
+    /// When the chain is no longer the one that was followed. A node that cannot be reached is waited for.
+    pub async fn run(mut self, facts: Facts) -> Result<(), WatchError> {
+        let mut backoff = None;
+        loop {
+            let wait = match self.tick(&facts).await {
+                Ok(()) => {
+                    if backoff.take().is_some() && facts.send(Fact::Reachable).await.is_err() {
+                        return Ok(());
+                    }
+                    self.poll
+                }
+                Err(Halt::Unheard) => return Ok(()),
+                Err(Halt::Final(error)) => return Err(error),
+                Err(halt) => {
+                    let reason = match halt {
+                        Halt::Inconsistent(reason) => reason,
+                        Halt::Request(error) => explain(&error),
+                        Halt::Final(_) | Halt::Unheard => unreachable!("returned above"),
+                    };
+                    tell(&facts, Fact::Unreachable { reason }).await.ok();
+                    let wait =
+                        backoff.map_or(MIN_BACKOFF, |last: Duration| (last * 2).min(MAX_BACKOFF));
+                    *backoff.insert(wait)
+                }
+            };
+            tokio::select! {
+                () = time::sleep(wait) => {}
+                () = self.hint.notified() => {}
+                () = facts.closed() => return Ok(()),
+            }
+        }
+    }
+
+    /// Everything up to the tip.
+    async fn tick(&mut self, facts: &Facts) -> Result<(), Halt> {
+        let Some(tip) = self.header(BlockNumberOrTag::Latest).await? else {
+            return Err(Halt::Inconsistent("the node has no latest block".to_owned()));
+        };
+        if self.tail.is_empty() && !self.begin(&tip, facts).await? {
+            return Ok(());
+        }
+        self.compare(&tip, facts).await?;
+        loop {
+            let next = self.tail.next();
+            if next > tip.number {
+                return Ok(());
+            }
+            if tip.number - next >= REORG_WINDOW {
+                self.backfill(next, tip.number - REORG_WINDOW, facts).await?;
+            } else if !self.walk(next, tip.number, facts).await? {
+                // A node behind a balancer that does not have the block yet: the next tick asks again.
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lays the ground: the block before the first one to tell. False where the chain is not there yet.
+    async fn begin(&mut self, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
+        // The genesis block has no logs, so it may be the ground itself.
+        let ground = self.header(self.first.saturating_sub(1).into()).await?;
+        let Some(ground) = ground else { return Ok(false) };
+        let block = block(&ground);
+        self.tail.restart(Walked::empty(block));
+        tell(facts, Fact::Block { block, tip: block.number == tip.number }).await?;
+        Ok(true)
+    }
+
+    /// Whether the node's tip belongs to the chain that was told; takes back what does not.
+    async fn compare(&mut self, tip: &Header, facts: &Facts) -> Result<(), Halt> {
+        let known = self.tail.hash_of(tip.number);
+        if known == Some(tip.hash) || tip.number > self.tail.tip().number {
+            self.doubted = None;
+            return Ok(());
+        }
+        // A lower tip may be a node that lags on another fork: it is believed when it says the same again.
+        if tip.number < self.tail.tip().number && self.doubted.replace(tip.hash) != Some(tip.hash) {
+            return Ok(());
+        }
+        self.doubted = None;
+        self.rewind(facts).await
+    }
+
+    /// Back to the last block that is still on the chain.
+    async fn rewind(&mut self, facts: &Facts) -> Result<(), Halt> {
+        loop {
+            let tip = self.tail.tip();
+            let there = self.header(tip.number.into()).await?;
+            if there.is_some_and(|header| header.hash == tip.hash) {
+                return Ok(());
+            }
+            let Some(gone) = self.tail.pop() else {
+                return Err(Halt::Final(WatchError::OtherChain {
+                    number: tip.number,
+                    hash: tip.hash,
+                }));
+            };
+            for event in gone.events.into_iter().rev() {
+                tell(facts, Fact::Retracted(event)).await?;
+            }
+        }
+    }
+
+    /// One block, by its parent's hash. False where the node does not have it yet.
+    async fn walk(&mut self, number: u64, tip: u64, facts: &Facts) -> Result<bool, Halt> {
+        let Some(header) = self.header(number.into()).await? else { return Ok(false) };
+        let parent = self.tail.tip();
+        if header.parent_hash != parent.hash {
+            self.rewind(facts).await?;
+            if self.tail.tip() == parent {
+                let reason = format!(
+                    "the node's block {number} does not follow its block {}",
+                    parent.number
+                );
+                return Err(Halt::Inconsistent(reason));
+            }
+            return Ok(true);
+        }
+        let logs = self.provider.get_logs(&self.filter().at_block_hash(header.hash)).await?;
+        let block = block(&header);
+        self.poll = poll(block.time.saturating_sub(parent.time));
+        let logs = self.checked(logs)?;
+        if logs.iter().any(|log| log.block_hash != Some(header.hash)) {
+            return Err(Halt::Inconsistent(format!(
+                "the node gave a log of another block for {number}"
+            )));
+        }
+        let mut events = Vec::new();
+        for fact in logs.iter().map(|log| decode::fact(log, block)) {
+            if let Fact::Event(event) = &fact {
+                events.push(event.clone());
+            }
+            tell(facts, fact).await?;
+        }
+        self.tail.push(Walked { block, events });
+        tell(facts, Fact::Block { block, tip: number == tip }).await?;
+        Ok(true)
+    }
+
+    /// A range of the past, too far below the tip to leave the chain.
+    async fn backfill(&mut self, from: u64, last: u64, facts: &Facts) -> Result<(), Halt> {
+        let to = last.min(from + self.range - 1);
+        let logs = match self.provider.get_logs(&self.filter().from_block(from).to_block(to)).await
+        {
+            Ok(logs) => logs,
+            // The node thinks the range too large, or its answer: half of it, down to a single block.
+            Err(error) if error.as_error_resp().is_some() && from < to => {
+                self.range = (to - from).div_ceil(2);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.range = (self.range * 2).min(MAX_RANGE);
+        let Some(end) = self.header(to.into()).await? else {
+            return Err(Halt::Inconsistent(format!("the node has no block {to} below its tip")));
+        };
+        let mut at: Option<Block> = None;
+        let mut told = Vec::new();
+        for log in self.checked(logs)? {
+            let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else {
+                return Err(Halt::Inconsistent("the node gave a log without its block".to_owned()));
+            };
+            let block = match at {
+                Some(block) if block.hash == hash => block,
+                _ => self.block_of(&log, number, hash).await?,
+            };
+            at = Some(block);
+            told.push(decode::fact(&log, block));
+        }
+        // Told at once when all of it is there: a range that fails half way is read again whole.
+        for fact in told {
+            tell(facts, fact).await?;
+        }
+        let block = block(&end);
+        self.tail.restart(Walked::empty(block));
+        tell(facts, Fact::Block { block, tip: false }).await
+    }
+
+    /// Newer nodes put the time into the log; others are asked for the header.
+    async fn block_of(&self, log: &Log, number: u64, hash: B256) -> Result<Block, Halt> {
+        if let Some(time) = log.block_timestamp {
+            return Ok(Block { number, hash, time });
+        }
+        match self.header(number.into()).await? {
+            Some(header) if header.hash == hash => Ok(block(&header)),
+            _ => Err(Halt::Inconsistent(format!(
+                "the node gave a log of a block {number} that it does not have"
+            ))),
+        }
+    }
+
+    /// In chain order, each once and each asked for: what a node must give, checked before it is believed.
+    fn checked(&self, mut logs: Vec<Log>) -> Result<Vec<Log>, Halt> {
+        let position = |log: &Log| (log.block_number, log.log_index);
+        logs.retain(|log| !log.removed);
+        logs.sort_by_key(position);
+        let repeated = logs.windows(2).any(|pair| position(&pair[0]) == position(&pair[1]));
+        if repeated || logs.iter().any(|log| log.log_index.is_none()) {
+            return Err(Halt::Inconsistent(
+                "the node gave a log twice, or without its index".to_owned(),
+            ));
+        }
+        let asked =
+            |log: &Log| self.contracts.as_ref().is_none_or(|asked| asked.contains(&log.address()));
+        match logs.iter().find(|log| !asked(log)) {
+            Some(foreign) => Err(Halt::Inconsistent(format!(
+                "the node gave a log of {}, unasked",
+                foreign.address()
+            ))),
+            None => Ok(logs),
+        }
+    }
+
+    async fn header(&self, number: BlockNumberOrTag) -> Result<Option<Header>, TransportError> {
+        Ok(self.provider.get_block_by_number(number).await?.map(|block| block.header))
+    }
+
+    fn filter(&self) -> Filter {
+        let topics = vec![
+            events::Opened::SIGNATURE_HASH,
+            events::Closed::SIGNATURE_HASH,
+            events::Configured::SIGNATURE_HASH,
+        ];
+        let filter = Filter::new().event_signature(topics);
+        match &self.contracts {
+            Some(contracts) => filter.address(contracts.clone()),
+            None => filter,
+        }
+    }
+}
+
+fn block(header: &Header) -> Block {
+    Block { number: header.number, hash: header.hash, time: header.timestamp }
+}
+
+/// Half the time between two blocks, within the bounds.
+fn poll(interval: u64) -> Duration {
+    Duration::from_secs(interval).div_f64(2.0).clamp(MIN_POLL, MAX_POLL)
+}
+
+async fn tell(facts: &Facts, fact: Fact) -> Result<(), Halt> {
+    facts.send(fact).await.map_err(|_| Halt::Unheard)
+}

@@ -1,0 +1,11 @@
+//! The binary as its users meet it: run it, compare what it prints and how it ends. On real anvils.
+//!
+//! These tests need anvil: `make setup` installs it; without it they fail and say so.
+
+#![allow(clippy::unwrap_used)] // here a panic is the report
+
+mod refusals;
+mod run;
+mod simulate;
+mod status;
+mod support;

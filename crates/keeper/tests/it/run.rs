@@ -1,0 +1,283 @@
+//! `keeper run`: what happens on the chain is printed once, in order, whatever the node does.
+
+use crate::support::{COOLDOWN, Chain, Running, anvil, write_deployment};
+use alloy::{
+    eips::BlockNumberOrTag, node_bindings::AnvilInstance, primitives::B256, providers::Provider,
+    sol_types::SolEvent,
+};
+use serde_json::json;
+use std::process::Command;
+
+fn watch(chain: &Chain, more: &[&str]) -> Running {
+    let (url, host) = (chain.url(), chain.host.to_string());
+    let args = ["run", "--rpc-url", &url, "--watch", &host];
+    Running::start(args.iter().chain(more))
+}
+
+async fn time_of(chain: &Chain, block: u64) -> u64 {
+    let block = chain.provider.get_block_by_number(BlockNumberOrTag::Number(block)).await;
+    block.unwrap().unwrap().header.timestamp
+}
+
+#[tokio::test]
+async fn each_transition_is_printed_with_all_that_belongs_to_it() {
+    let chain = Chain::start().await;
+    let keeper = watch(&chain, &["--json"]);
+    keeper.says(&format!("31337:{}:0x00 is closed at block", chain.host));
+
+    let block = chain.trip().await;
+    let time = time_of(&chain, block).await;
+    let opened = keeper.json();
+    assert_eq!(opened["type"], "breaker.opened");
+    assert_eq!(
+        (&opened["v"], &opened["phase"], &opened["late"]),
+        (&1.into(), &"seen".into(), &false.into())
+    );
+    assert_eq!(opened["key"], format!("31337:{}:0x00", chain.host));
+    assert_eq!(opened["contract"], chain.host.to_string());
+    assert_eq!(opened["breaker"], B256::ZERO.to_string());
+    assert_eq!(
+        (&opened["block"]["number"], &opened["block"]["time"]),
+        (&block.into(), &time.into())
+    );
+    assert_eq!(opened["cause"], "reverted");
+    assert_eq!(opened["retry_at"], time + u64::from(COOLDOWN));
+    assert_eq!((&opened["state"], &opened["severity"]), (&"open".into(), &"warning".into()));
+    let hash = opened["block"]["hash"].as_str().unwrap();
+    assert_eq!(opened["fact"], format!("31337:{hash}:0"));
+    let receipt = chain
+        .provider
+        .get_transaction_receipt(opened["tx"].as_str().unwrap().parse().unwrap())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(receipt.block_number, Some(block));
+
+    chain.advance(u64::from(COOLDOWN) - 1).await;
+    chain.advance(1).await;
+    let half_open = keeper.json();
+    assert_eq!(half_open["type"], "breaker.half_open");
+    assert_eq!(half_open["retry_at"], opened["retry_at"]);
+    assert_eq!(half_open["fact"], opened["fact"], "keyed by what opened it");
+    assert_eq!(half_open["block"]["time"], opened["retry_at"], "at the very second");
+
+    chain.toggle_mood().await;
+    let block = chain.ask().await;
+    let closed = keeper.json();
+    assert_eq!(closed["type"], "breaker.closed");
+    assert_eq!((&closed["state"], &closed["block"]["number"]), (&"closed".into(), &block.into()));
+
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test]
+async fn a_person_reads_one_line_for_each() {
+    let chain = Chain::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("31337.json");
+    write_deployment(&file, 31337, chain.host, &B256::ZERO.to_string());
+    let url = chain.url();
+    let keeper = Running::start(["run", "-r", &url, "--deployment", file.to_str().unwrap()]);
+    keeper.says("watching 1 contract(s), 1 known breaker(s) on chain 31337");
+    keeper.says("resilient/primary is closed");
+
+    let block = chain.trip().await;
+    let place = format!("block {block}  resilient/primary {} 0x00  ", chain.host);
+    let line = keeper.line();
+    assert!(line.contains(&place), "{line}");
+    assert!(line.contains("opened: reverted; retry at 2"), "{line}");
+    assert!(line.ends_with("Z, in 100 s"), "{line}");
+    chain.recover().await;
+    let line = keeper.line();
+    assert!(line.contains("half-open since 2"), "{line}");
+    let line = keeper.line();
+    assert!(line.ends_with("0x00  closed"), "{line}");
+    assert_eq!(keeper.stop("INT"), (Some(0), vec![]));
+}
+
+#[tokio::test]
+async fn history_is_read_in_ranges_and_joins_the_present_without_a_gap_or_a_repeat() {
+    let chain = Chain::start().await;
+    let mut expected = Vec::new();
+    for _ in 0..3 {
+        expected.push(("breaker.opened", chain.trip().await));
+        // Far more blocks than are walked one by one, so that this lies in a range of the past.
+        let _: serde_json::Value =
+            chain.provider.raw_request("anvil_mine".into(), (900, COOLDOWN)).await.unwrap();
+        expected.push(("breaker.half_open", 0));
+        expected.push(("breaker.closed", chain.recover().await));
+    }
+    let keeper = watch(&chain, &["--json", "--from-block", "0"]);
+    for _ in 0..2 {
+        // Later ones while it is still reading, or after.
+        expected.push(("breaker.opened", chain.trip().await));
+        expected.push(("breaker.half_open", 0));
+        expected.push(("breaker.closed", chain.recover().await));
+    }
+    for (kind, block) in expected {
+        let line = keeper.json();
+        assert_eq!(line["type"], kind);
+        if block != 0 {
+            assert_eq!(line["block"]["number"], block);
+        }
+    }
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test]
+async fn what_happened_before_the_start_is_read_from_storage() {
+    let chain = Chain::start().await;
+    chain.trip().await;
+    let keeper = watch(&chain, &["--json"]);
+    keeper.says("0x00 is open at block");
+    chain.advance(COOLDOWN.into()).await;
+    let line = keeper.json();
+    assert_eq!(line["type"], "breaker.half_open", "though its opening was never seen");
+    assert!(line.get("fact").is_none());
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test]
+async fn a_node_that_goes_away_and_comes_back_loses_and_repeats_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("state.json");
+    let node = |port: u16| anvil().port(port).arg("--state").arg(state.to_str().unwrap());
+    let port = free_port();
+
+    let mut chain = Chain::on(node(port).spawn()).await;
+    let keeper = watch(&chain, &["--json"]);
+    keeper.says("is closed at block");
+    let mut expected = vec![("breaker.opened", chain.trip().await)];
+
+    for round in 0..2 {
+        let Chain { moody, host, .. } = chain;
+        stop_gently(chain.anvil);
+        keeper.says("no answer from http://localhost");
+        chain = Chain::revived(node(port).spawn(), moody, host);
+        // In the first round while it may not know yet that the node is back, in the second when it does.
+        if round == 1 {
+            keeper.says("answers again");
+        }
+        let closed = chain.recover().await;
+        expected.extend([("breaker.half_open", closed - 1), ("breaker.closed", closed)]);
+        expected.push(("breaker.opened", chain.trip().await));
+        if round == 0 {
+            keeper.says("answers again");
+        }
+    }
+    for (kind, block) in expected {
+        let line = keeper.json();
+        assert_eq!((&line["type"], &line["block"]["number"]), (&kind.into(), &block.into()));
+    }
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test]
+async fn a_chain_that_was_begun_anew_is_not_taken_for_the_old_one() {
+    let port = free_port();
+    let chain = Chain::on(anvil().port(port).spawn()).await;
+    let mut keeper = watch(&chain, &["--json"]);
+    keeper.says("is closed at block");
+    chain.trip().await;
+    assert_eq!(keeper.json()["type"], "breaker.opened");
+    stop_gently(chain.anvil);
+    keeper.says("no answer from");
+
+    let other = Chain::on(anvil().port(port).spawn()).await;
+    for _ in 0..5 {
+        other.trip().await;
+        other.recover().await;
+    }
+    keeper.says("this is another chain, or one begun anew");
+    assert_eq!(keeper.end(), Some(4));
+}
+
+#[tokio::test]
+async fn a_reorg_takes_back_what_left_the_chain() {
+    let chain = Chain::start().await;
+    let keeper = watch(&chain, &["--json"]);
+    keeper.says("is closed at block");
+    let block = chain.trip().await;
+    let opened = keeper.json();
+    assert_eq!((&opened["type"], &opened["phase"]), (&"breaker.opened".into(), &"seen".into()));
+
+    // The block that opened it and the one before are replaced by empty ones.
+    let _: serde_json::Value =
+        chain.provider.raw_request("anvil_reorg".into(), (2, json!([]))).await.unwrap();
+    let retracted = keeper.json();
+    assert_eq!(
+        (&retracted["type"], &retracted["phase"]),
+        (&"breaker.opened".into(), &"retracted".into())
+    );
+    assert_eq!(retracted["fact"], opened["fact"]);
+    assert!(retracted.get("state").is_none());
+
+    // One failure is left on the new chain, so it takes two more.
+    chain.ask().await;
+    let again = chain.ask().await;
+    let line = keeper.json();
+    assert_eq!((&line["phase"], &line["block"]["number"]), (&"seen".into(), &again.into()));
+    assert_eq!(again, block + 2);
+    assert_ne!(line["fact"], opened["fact"]);
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test]
+async fn anywhere_finds_contracts_that_nobody_named() {
+    let chain = Chain::start().await;
+    let url = chain.url();
+    let keeper = Running::start(["run", "-r", &url, "--anywhere", "--from-block", "0", "--json"]);
+    chain.trip().await;
+    assert_eq!(keeper.json()["contract"], chain.host.to_string());
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_decoded_is_a_warning_with_all_of_it() {
+    let chain = Chain::start().await;
+    // Emits Opened with its second topic, and one byte of data, 0x2a: PUSH1 0x2a, PUSH0, MSTORE8, PUSH1 7, PUSH32 topic,
+    // PUSH1 1, PUSH0, LOG2, STOP.
+    let topic = fusebox_bindings::events::Opened::SIGNATURE_HASH;
+    let code = [
+        &[0x60, 0x2a, 0x5f, 0x53, 0x60, 7, 0x7f][..],
+        topic.as_slice(),
+        &[0x60, 1, 0x5f, 0xa2, 0x00],
+    ];
+    let liar = chain.deploy_code(&code.concat()).await;
+    let url = chain.url();
+    let keeper = Running::start(["run", "-r", &url, "--anywhere"]);
+    keeper.says("watching every contract");
+    chain.poke(liar).await;
+    let warning = keeper.says("warning: ");
+    let slot = B256::with_last_byte(7);
+    for part in [&liar.to_string(), &topic.to_string(), &slot.to_string(), "data 0x2a"] {
+        assert!(warning.contains(part), "no {part} in {warning}");
+    }
+    // And it goes on.
+    chain.trip().await;
+    assert!(keeper.line().contains("opened"));
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test]
+async fn a_node_that_is_not_there_yet_is_waited_for() {
+    let port = free_port();
+    let url = format!("http://127.0.0.1:{port}");
+    let keeper = Running::start(["run", "-r", &url, "--anywhere", "--from-block", "0", "--json"]);
+    assert!(keeper.says("no answer from").contains("trying again"));
+    let chain = Chain::on(anvil().port(port).spawn()).await;
+    chain.trip().await;
+    assert_eq!(keeper.json()["type"], "breaker.opened");
+    assert_eq!(keeper.stop("INT"), (Some(0), vec![]));
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Ctrl-C, so that it writes its state; over when it has ended.
+fn stop_gently(mut anvil: AnvilInstance) {
+    let id = anvil.child().id().to_string();
+    assert!(Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
+    anvil.child_mut().wait().unwrap();
+}

@@ -534,7 +534,7 @@ library CircuitBreaker {
 
     /// Unix seconds, as far as 40 bits reach.
     function _time() private view returns (uint40) {
-        // forge-lint: disable-next-line(unsafe-typecast, block-timestamp) -- saturates; a proposer moves time by seconds
+        // forge-lint: disable-next-line(unsafe-typecast, block-timestamp) -- saturates; proposers move it by seconds
         return block.timestamp < NEVER ? uint40(block.timestamp) : NEVER;
     }
 

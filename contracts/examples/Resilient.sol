@@ -117,7 +117,7 @@ contract Resilient is ICircuitBreaker {
         assembly ("memory-safe") {
             held := tload(_LOCK)
         }
-        // Before the write: humans are asked by static calls, where a write would burn their gas instead of this.
+        // Before the write: a human who calls back does so in a static frame, where a write burns all gas given.
         if (held != 0) revert Reentered();
         assembly ("memory-safe") {
             tstore(_LOCK, 1)

@@ -66,9 +66,11 @@ contract ByHand is Host {
         uint256 held;
         assembly ("memory-safe") {
             held := tload(_LOCK)
-            tstore(_LOCK, 1)
         }
         if (held != 0) revert ICircuitBreaker.Reentered();
+        assembly ("memory-safe") {
+            tstore(_LOCK, 1)
+        }
     }
 
     function _unlock() private {

@@ -13,7 +13,7 @@ contract Plain is Host {
         return primary.speak();
     }
 
-    function safeAsk() external override returns (string memory) {
+    function safeAsk() external view override returns (string memory) {
         return primary.speak();
     }
 

@@ -13,7 +13,7 @@ contract TryCatch is Host {
         return _ask();
     }
 
-    function safeAsk() external override returns (string memory) {
+    function safeAsk() external view override returns (string memory) {
         return _ask();
     }
 

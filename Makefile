@@ -1,0 +1,112 @@
+# Two commands do everything on a fresh machine: make demo, make test. They need Rust, Node with npm, make and a C
+# compiler; the rest comes from package registries.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# The npm wrappers of forge, anvil and cast exit 0 whatever happens: the native binaries come first in PATH.
+PLATFORM := $(shell node -p "process.platform+'-'+{x64:'amd64',arm64:'arm64'}[process.arch]")
+NATIVE := $(CURDIR)/node_modules/@foundry-rs
+export PATH := $(NATIVE)/forge-$(PLATFORM)/bin:$(NATIVE)/anvil-$(PLATFORM)/bin:$(NATIVE)/cast-$(PLATFORM)/bin:$(PATH)
+
+# Empty counts as unset, here as for forge.
+ifeq ($(FOUNDRY_SOLC),)
+unexport FOUNDRY_SOLC
+endif
+
+# Below these numbers a filter with a typo, or a suite that was not found, has left tests out: forge exits 0 then.
+export FORGE_TESTS_AT_LEAST := 290
+export GAS_TESTS_AT_LEAST := 4
+export CARGO_TESTS_AT_LEAST := 120
+
+BOUND := ^(CircuitBreaker|ICircuitBreaker|Moody|Stoic|Resilient)$$
+BIND := forge bind --select '$(BOUND)' --module --bindings-path crates/bindings/src/contracts --alloy-version 2.5
+# forge lint compiles without bytecode, and a shared cache would then count those artifacts as built.
+LINT := FOUNDRY_OUT=out/lint FOUNDRY_CACHE_PATH=cache/lint
+FLOOR := SOLC_PACKAGE=solc-floor FOUNDRY_SOLC=$(CURDIR)/tools/solc FOUNDRY_OUT=out/floor FOUNDRY_CACHE_PATH=cache/floor
+TOOLS := target/tools/bin
+
+##@ Every day
+
+.PHONY: help
+help: ## What there is
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
+
+.PHONY: setup
+setup: node_modules/.installed ## Packages and the compiler; the second time does nothing
+	@tools/setup
+
+node_modules/.installed: package.json package-lock.json .npmrc
+	npm ci
+	@touch $@
+
+.PHONY: demo
+demo: setup ## The main job on an embedded anvil: an outage, and how the breaker rides it out
+	cargo build --locked --quiet --bin keeper
+	@target/debug/keeper simulate outage-and-recovery --out target/demo
+
+.PHONY: test
+test: setup ## All tests: forge, gas snapshot, bindings, cargo
+	@BIND="$(BIND)" tools/test
+
+.PHONY: lint
+lint: setup $(TOOLS)/bulloak ## Formatting, warnings and lints of both languages, with both compilers
+	forge fmt --check
+	$(LINT) forge lint contracts script
+	forge build --force contracts
+	$(FLOOR) forge build
+	$(TOOLS)/bulloak check $$(git ls-files --cached --others --exclude-standard 'test/*.tree')
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+.PHONY: bindings
+bindings: setup ## Writes the Rust bindings anew after a change of a contract
+	$(BIND) --overwrite
+
+.PHONY: gas
+gas: setup ## Gas per path against snapshots/; UPDATE=1 writes them and the table in README
+	@UPDATE=$(UPDATE) tools/gas
+
+.PHONY: env
+env: ## PATH with forge, cast, anvil and keeper: eval "$$(make -s env)"
+	@echo 'export PATH="$(NATIVE)/forge-$(PLATFORM)/bin:$(NATIVE)/anvil-$(PLATFORM)/bin:$(NATIVE)/cast-$(PLATFORM)/bin:$(CURDIR)/target/debug:$$PATH"'
+
+##@ Deeper
+
+.PHONY: fuzz
+fuzz: setup ## The same properties with many more runs
+	FOUNDRY_PROFILE=ci forge test
+	PROPTEST_CASES=200000 cargo test --locked --package fusebox-bindings
+
+.PHONY: coverage
+coverage: setup ## Lines and branches of contracts/ that tests reach
+	forge coverage --no-match-coverage '^(test|script)/'
+
+.PHONY: selftest
+selftest: setup ## Breaks copies of this repository and sees make test turn red
+	tools/selftest
+
+.PHONY: docs
+docs: setup ## rustdoc
+	cargo doc --locked --workspace --no-deps
+	@echo "rustdoc: target/doc. There is no book yet."
+
+.PHONY: bench
+bench: gas ## Measured figures: today that is gas; nothing else is measured yet
+
+##@ Not there yet; each says so and fails
+
+.PHONY: prove loom mutate lint-deep
+prove loom mutate lint-deep:
+	@echo "make $@: there is nothing to run yet"; exit 1
+
+##@ Cleaning
+
+.PHONY: clean
+clean: ## Everything that was built, not what was installed
+	rm -rf out cache broadcast target
+
+$(TOOLS)/bulloak:
+	cargo install --locked --quiet --root target/tools bulloak@0.9.2

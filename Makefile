@@ -21,10 +21,6 @@ export FORGE_TESTS_AT_LEAST := 290
 export GAS_TESTS_AT_LEAST := 4
 export CARGO_TESTS_AT_LEAST := 120
 
-BOUND := ^(CircuitBreaker|ICircuitBreaker|Moody|Stoic|Resilient)$$
-BIND := forge bind --select '$(BOUND)' --module --bindings-path crates/bindings/src/contracts --alloy-version 2.5
-# forge lint compiles without bytecode, and a shared cache would then count those artifacts as built.
-LINT := FOUNDRY_OUT=out/lint FOUNDRY_CACHE_PATH=cache/lint
 FLOOR := SOLC_PACKAGE=solc-floor FOUNDRY_SOLC=$(CURDIR)/tools/solc FOUNDRY_OUT=out/floor FOUNDRY_CACHE_PATH=cache/floor
 TOOLS := target/tools/bin
 
@@ -49,7 +45,7 @@ demo: setup ## The main job on an embedded anvil: an outage, and how the breaker
 
 .PHONY: test
 test: setup ## All tests: forge, gas snapshot, bindings, cargo
-	@BIND="$(BIND)" tools/test
+	@tools/test
 
 .PHONY: lint
 lint: setup $(TOOLS)/bulloak ## Formatting, warnings and lints of both languages, with both compilers
@@ -63,7 +59,7 @@ lint: setup $(TOOLS)/bulloak ## Formatting, warnings and lints of both languages
 
 .PHONY: bindings
 bindings: setup ## Writes the Rust bindings anew after a change of a contract
-	$(BIND) --overwrite
+	tools/bind --overwrite
 
 .PHONY: gas
 gas: setup ## Gas per path against snapshots/; UPDATE=1 writes them and the table in README
@@ -78,7 +74,7 @@ env: ## PATH with forge, cast, anvil and keeper: eval "$$(make -s env)"
 .PHONY: fuzz
 fuzz: setup ## The same properties with many more runs
 	FOUNDRY_PROFILE=ci forge test
-	PROPTEST_CASES=200000 cargo test --locked --package fusebox-bindings
+	PROPTEST_CASES=40000 cargo test --locked --package fusebox-bindings
 
 .PHONY: coverage
 coverage: setup ## Lines and branches of contracts/ that tests reach

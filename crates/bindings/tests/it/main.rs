@@ -1,10 +1,16 @@
-//! What this crate promises, file by file. `step` against the contract's bytecode is a test of its own.
+//! What this crate promises, file by file.
 
 // A panic is the report, in a helper as in a test.
 #![allow(clippy::unwrap_used)]
 
 mod config;
+// As forge writes it.
+#[rustfmt::skip]
+#[allow(missing_debug_implementations, unreachable_pub, dead_code)]
+mod contracts;
+mod differential;
 mod layout;
 mod outcome;
 mod properties;
+mod strategies;
 mod table;

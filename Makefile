@@ -28,7 +28,7 @@ TOOLS := target/tools/bin
 
 .PHONY: help
 help: ## What there is
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {gsub(/\$$\$$/, "$$", $$2); printf "  %-12s %s\n", $$1, $$2}' Makefile
 
 .PHONY: setup
 setup: node_modules/.installed ## Packages and the compiler; the second time does nothing
@@ -40,7 +40,8 @@ node_modules/.installed: package.json package-lock.json .npmrc
 
 .PHONY: demo
 demo: setup ## The main job on an embedded anvil: an outage, and how the breaker rides it out
-	cargo build --locked --quiet --bin keeper
+	@echo "building the keeper; the first time takes some minutes"
+	cargo build --locked --bin keeper
 	@target/debug/keeper simulate outage-and-recovery --out target/demo
 
 .PHONY: test
@@ -95,6 +96,10 @@ bench: gas ## Measured figures: today that is gas; nothing else is measured yet
 ##@ Not there yet; each says so and fails
 
 .PHONY: prove loom mutate lint-deep
+prove: ## Symbolic proofs
+loom: ## Concurrency models
+mutate: ## Mutation tests
+lint-deep: ## Static analysis, licences and advisories
 prove loom mutate lint-deep:
 	@echo "make $@: there is nothing to run yet"; exit 1
 

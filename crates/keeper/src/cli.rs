@@ -74,7 +74,7 @@ pub struct RunArgs {
 #[group(required = true, multiple = false)]
 pub struct RunTarget {
     /// Contracts with breakers.
-    #[arg(long, num_args = 1.., value_name = "ADDRESS")]
+    #[arg(long, num_args = 1.., value_name = "ADDRESS", value_parser = address)]
     pub watch: Vec<Address>,
     /// What the deploy script wrote: contracts, breakers and their names.
     #[arg(long, value_name = "FILE")]
@@ -109,7 +109,7 @@ pub struct StatusArgs {
 #[group(required = true, multiple = false)]
 pub struct StatusTarget {
     /// Contracts that list their breakers.
-    #[arg(long, num_args = 1.., value_name = "ADDRESS")]
+    #[arg(long, num_args = 1.., value_name = "ADDRESS", value_parser = address)]
     pub watch: Vec<Address>,
     /// What the deploy script wrote: contracts, breakers and their names.
     #[arg(long, value_name = "FILE")]
@@ -123,7 +123,7 @@ Examples:
   keeper simulate outage-and-recovery
   keeper simulate outage-and-recovery --policy cooldown=50 --out target/simulation")]
 pub struct SimulateArgs {
-    /// The scenario's name.
+    /// The scenario's name; today there is outage-and-recovery.
     pub scenario: String,
     /// Change a parameter of its policy: failure_threshold or cooldown. May be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -134,4 +134,8 @@ pub struct SimulateArgs {
     /// Print result.json instead of the timeline.
     #[arg(long)]
     pub json: bool,
+}
+
+fn address(given: &str) -> Result<Address, &'static str> {
+    given.parse().map_err(|_| "not an address, which is 0x and 40 hexadecimal digits")
 }

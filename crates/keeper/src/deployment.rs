@@ -33,8 +33,9 @@ impl Deployment {
                 "{name}: {error}; script/Deploy.s.sol writes it when it broadcasts"
             ))
         })?;
-        let deployment: Self = serde_json::from_str(&text)
-            .map_err(|error| Refusal::Configuration(format!("{name}: {error}")))?;
+        let deployment: Self = serde_json::from_str(&text).map_err(|error| {
+            Refusal::Configuration(format!("{name} is not a deployment file: {error}"))
+        })?;
         if deployment.contracts.values().all(|contract| contract.breakers.is_empty()) {
             return Err(Refusal::Configuration(format!("{name}: no contract in it has breakers")));
         }

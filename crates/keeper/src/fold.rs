@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Fold {
     chain: u64,
     breakers: BTreeMap<Key, Vec<Known>>,
+    /// The newest block that a fact was from.
+    seen: Option<u64>,
 }
 
 /// The state after an event. The last of a breaker is the present one, those before are what a reorg goes back to.
@@ -48,8 +50,15 @@ pub(crate) struct Notice {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    Opened { retry_at: u64, cause: Cause },
-    HalfOpen { retry_at: u64 },
+    Opened {
+        retry_at: u64,
+        cause: Cause,
+    },
+    /// In the notice's block, or in one before it and after block `after`: history is not read block by block.
+    HalfOpen {
+        retry_at: u64,
+        after: Option<u64>,
+    },
     Closed,
     Configured(Config),
 }
@@ -59,7 +68,7 @@ const HISTORY: usize = 1_024;
 
 impl Fold {
     pub(crate) fn new(chain: u64) -> Self {
-        Self { chain, breakers: BTreeMap::new() }
+        Self { chain, breakers: BTreeMap::new(), seen: None }
     }
 
     /// What is to be told after this fact, in order.
@@ -109,6 +118,7 @@ impl Fold {
 
     /// The breakers whose deadline this block has reached.
     fn half_open(&mut self, block: Block) -> Vec<Notice> {
+        let after = self.seen.replace(block.number);
         let mut notices = Vec::new();
         for (key, history) in &mut self.breakers {
             let Some(Known::Open { retry_at, half_open, opened }) = history.last_mut() else {
@@ -122,12 +132,12 @@ impl Fold {
                     fact: *opened,
                     transaction: None,
                     retracted: false,
-                    what: What::HalfOpen { retry_at: *retry_at },
+                    what: What::HalfOpen { retry_at: *retry_at, after },
                 });
             }
         }
         notices.sort_by_key(|notice| match notice.what {
-            What::HalfOpen { retry_at } => retry_at,
+            What::HalfOpen { retry_at, .. } => retry_at,
             _ => 0,
         });
         notices
@@ -221,8 +231,17 @@ mod tests {
         whats(fold.apply(&Fact::Block { block: block(time), tip: true }))
     }
 
+    /// Without `after`, which has a test of its own.
     fn whats(notices: Vec<Notice>) -> Vec<What> {
-        notices.into_iter().map(|notice| notice.what).collect()
+        let what = |notice: Notice| match notice.what {
+            What::HalfOpen { retry_at, .. } => half_open(retry_at),
+            what => what,
+        };
+        notices.into_iter().map(what).collect()
+    }
+
+    fn half_open(retry_at: u64) -> What {
+        What::HalfOpen { retry_at, after: None }
     }
 
     #[test]
@@ -230,8 +249,17 @@ mod tests {
         let mut fold = Fold::new(CHAIN);
         fold.apply(&Fact::Event(event(20, 0, opened(120))));
         assert_eq!(tick(&mut fold, 119), []);
-        assert_eq!(tick(&mut fold, 120), [What::HalfOpen { retry_at: 120 }]);
+        assert_eq!(tick(&mut fold, 120), [half_open(120)]);
         assert_eq!(tick(&mut fold, 121), []);
+    }
+
+    #[test]
+    fn half_open_says_after_which_block_it_may_have_been() {
+        let mut fold = Fold::new(CHAIN);
+        fold.apply(&Fact::Event(event(20, 0, opened(120))));
+        let notices = fold.apply(&Fact::Event(event(200, 1, opened(300))));
+        assert_eq!(notices[0].what, What::HalfOpen { retry_at: 120, after: Some(2) });
+        assert_eq!(notices[0].block.number, 20);
     }
 
     #[test]
@@ -252,11 +280,7 @@ mod tests {
         let notices = fold.apply(&Fact::Event(event(200, 0, opened(300))));
         assert_eq!(
             whats(notices),
-            [
-                What::HalfOpen { retry_at: 110 },
-                What::HalfOpen { retry_at: 120 },
-                What::Opened { retry_at: 300, cause: Cause(1) },
-            ]
+            [half_open(110), half_open(120), What::Opened { retry_at: 300, cause: Cause(1) },]
         );
     }
 
@@ -290,7 +314,7 @@ mod tests {
         };
         let mut fold = Fold::new(CHAIN);
         assert!(!fold.read_back(key(0), open, block(30)));
-        assert_eq!(tick(&mut fold, 120), [What::HalfOpen { retry_at: 120 }]);
+        assert_eq!(tick(&mut fold, 120), [half_open(120)]);
 
         assert!(!fold.read_back(key(1), open, block(120)), "half-open already: not news");
         assert_eq!(tick(&mut fold, 130), []);

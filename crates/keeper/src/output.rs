@@ -35,6 +35,11 @@ pub(crate) fn say(message: &str) {
     writeln!(io::stderr(), "{message}").ok();
 }
 
+/// The same with the time, for what goes on for long.
+pub(crate) fn log(message: &str) {
+    say(&format!("{:.0}  {message}", jiff::Timestamp::now()));
+}
+
 /// A line of the result.
 pub(crate) fn line(text: &str) -> eyre::Result<()> {
     Ok(writeln!(io::stdout(), "{text}")?)
@@ -71,6 +76,11 @@ pub(crate) fn utc(seconds: u64) -> String {
     }
 }
 
+/// How many of a thing: `1 contract`, `2 contracts`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A notice for a person, on one line.
 pub(crate) fn text(notice: &Notice, label: Option<&str>) -> String {
     let now = Clock { block: notice.block.number, time: notice.block.time };
@@ -81,7 +91,7 @@ pub(crate) fn text(notice: &Notice, label: Option<&str>) -> String {
         What::Opened { retry_at, cause } => {
             format!("opened: {cause}; retry at {}, in {}", utc(retry_at), now.until(retry_at))
         }
-        What::HalfOpen { retry_at } => format!("half-open since {}", utc(retry_at)),
+        What::HalfOpen { retry_at, .. } => format!("half-open since {}", utc(retry_at)),
         What::Closed => "closed".to_owned(),
         What::Configured(config) => format!(
             "configured: threshold {}, cooldown {} s up to {} s, {} good probes to close, window {} s, flags {:#05b}",
@@ -97,7 +107,7 @@ pub(crate) fn text(notice: &Notice, label: Option<&str>) -> String {
     format!("{}  {retracted}{what}", place(notice.block, &notice.key, label))
 }
 
-/// The result of a simulation's or a watch's line: when and where.
+/// When and where.
 fn place(block: Block, key: &Key, label: Option<&str>) -> String {
     let label = label.map(|label| format!("{label} ")).unwrap_or_default();
     let (time, number) = (utc(block.time), block.number);
@@ -165,7 +175,7 @@ pub(crate) fn json(notice: &Notice, label: Option<&str>) -> eyre::Result<String>
     };
     let (cause, retry_at, config) = match notice.what {
         What::Opened { retry_at, cause } => (Some(cause.to_string()), Some(retry_at), None),
-        What::HalfOpen { retry_at } => (None, Some(retry_at), None),
+        What::HalfOpen { retry_at, .. } => (None, Some(retry_at), None),
         What::Closed => (None, None, None),
         What::Configured(config) => (
             None,

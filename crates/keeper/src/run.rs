@@ -3,12 +3,12 @@
 use crate::{
     Refusal,
     cli::RunArgs,
-    fold::Fold,
+    fold::{Fold, What},
     node::{Node, explain, transport_error},
-    output::{self, say},
+    output::{self, count, log, say},
     shutdown,
     target::{Resolved, Target},
-    watch::{Block, Fact, Watch},
+    watch::{Block, Fact, Watch, block},
 };
 use alloy::{primitives::U256, providers::Provider};
 use fusebox_bindings::Word;
@@ -65,7 +65,7 @@ async fn reach(node: &Node, target: &Target, chain: Option<u64>) -> eyre::Result
         let Some(cause) = transport_error(&error) else { return Err(error) };
         let reason = explain(cause);
         if reason != told {
-            say(&format!("no answer from {}: {reason}; trying again", node.host));
+            log(&format!("no answer from {}: {reason}; trying again", node.host));
             told = reason;
         }
         time::sleep(backoff).await;
@@ -78,13 +78,16 @@ fn announce(node: &Node, resolved: &Resolved, first: u64) {
         None => "every contract".to_owned(),
         Some(contracts) => {
             let (contracts, breakers) = (contracts.len(), resolved.breakers.len());
-            format!("{contracts} contract(s), {breakers} known breaker(s)")
+            format!("{}, {}", count(contracts, "contract"), count(breakers, "known breaker"))
         }
     };
     say(&format!(
         "watching {what} on chain {} at {}, from block {first}",
         resolved.chain, node.host
     ));
+    if first > resolved.head + 1 {
+        say(&format!("the chain is at block {}: waiting for block {first}", resolved.head));
+    }
     for silent in &resolved.silent {
         say(&format!("{silent} does not list its breakers: they are found by their events"));
     }
@@ -104,7 +107,10 @@ struct Printer {
 impl Printer {
     async fn print(&mut self, mut facts: mpsc::Receiver<Fact>) -> eyre::Result<()> {
         while let Some(fact) = facts.recv().await {
-            for notice in self.fold.apply(&fact) {
+            for mut notice in self.fold.apply(&fact) {
+                if let What::HalfOpen { retry_at, after: Some(after) } = notice.what {
+                    notice.block = self.first_at(retry_at, after, notice.block).await;
+                }
                 let label = self.resolved.label(&notice.key);
                 let text = if self.json {
                     output::json(&notice, label)?
@@ -120,17 +126,31 @@ impl Printer {
                 }
                 Fact::Undecodable(log) => say(&output::undecodable(&log, self.resolved.chain)),
                 Fact::Unreachable { reason } if self.trouble.as_ref() != Some(&reason) => {
-                    say(&format!("no answer from {}: {reason}; trying again", self.node.host));
+                    log(&format!("no answer from {}: {reason}; trying again", self.node.host));
                     self.trouble = Some(reason);
                 }
                 Fact::Reachable => {
-                    say(&format!("{} answers again", self.node.host));
+                    log(&format!("{} answers again", self.node.host));
                     self.trouble = None;
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// The first block at or after a time, among those after one block and up to another. Where the node does not say,
+    /// the latter: it was half-open by then.
+    async fn first_at(&self, time: u64, mut after: u64, mut first: Block) -> Block {
+        while first.number - after > 1 {
+            let middle = after + (first.number - after) / 2;
+            match self.node.provider.get_block_by_number(middle.into()).await {
+                Ok(Some(found)) if found.header.timestamp >= time => first = block(&found.header),
+                Ok(Some(_)) => after = middle,
+                _ => break,
+            }
+        }
+        first
     }
 
     /// The present state of each breaker: what happened before the first block is in storage only.

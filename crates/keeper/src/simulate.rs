@@ -12,8 +12,8 @@ use comfy_table::{Table, presets};
 use eyre::WrapErr as _;
 use fusebox_bindings::State;
 use fusebox_simulator::{
-    Answerer, DriveError, ModelEvent, Observed, ObservedTransition, Observer, ObserverError,
-    Progress, Row, Run, Scenario, drive,
+    Answerer, Difference, DriveError, ModelEvent, Observed, ObservedTransition, Observer,
+    ObserverError, Progress, Row, Run, Scenario, drive,
     engine::{AnvilEngine, EngineError, Sealed},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -38,7 +38,7 @@ pub(crate) async fn simulate(args: SimulateArgs) -> eyre::Result<()> {
     if args.json {
         output::document(&run)?;
     } else {
-        output::line(&timeline(&run).to_string())?;
+        output::line(&timeline(&run).trim_fmt())?;
         output::line(&ribbon(&run))?;
         output::line(&summary(&run))?;
     }
@@ -94,7 +94,13 @@ fn verdict(run: &Run) -> eyre::Result<()> {
     if run.differences.is_empty() {
         return Ok(());
     }
-    let mut message = "the run differs from what was expected:".to_owned();
+    let mut message = match run.differences[0] {
+        Difference::Expectation { .. } => {
+            "with this policy the scenario's expectations do not hold:"
+        }
+        _ => "the chain differs from the model:",
+    }
+    .to_owned();
     for difference in run.differences.iter().take(NAMED) {
         message.push_str(&format!("\n  {difference}"));
     }
@@ -195,9 +201,27 @@ fn ribbon(run: &Run) -> String {
         Some(ModelEvent::Closed) => 'C',
         _ => ' ',
     });
+    let axis = axis(&calls);
     format!(
-        "\n  breaker   {breaker}   ─ closed  █ open  ▒ half-open\n  answered  {answers}   P primary  b backup  ! nobody\n  events    {events}   O Opened  C Closed\n"
+        "
+  seconds   {axis}
+  breaker   {breaker}   ─ closed  █ open  ▒ half-open
+  answered  {answers}   P primary  b backup  ! nobody
+  events    {events}   O Opened  C Closed
+"
     )
+}
+
+/// The time of every tenth call, where it happened.
+fn axis(calls: &[&Row]) -> String {
+    const EVERY: usize = 10;
+    let mut axis = String::new();
+    for (column, row) in calls.iter().enumerate().skip(EVERY - 1).step_by(EVERY) {
+        // The number ends in the column it is for.
+        let width = column + 1 - axis.len();
+        axis.push_str(&format!("{:>width$}", row.time));
+    }
+    format!("{axis:<width$}", width = calls.len())
 }
 
 fn summary(run: &Run) -> String {

@@ -9,7 +9,7 @@ use crate::{
 };
 use alloy::{
     eips::BlockId,
-    primitives::{Address, U256},
+    primitives::{B256, U256},
     providers::Provider,
 };
 use comfy_table::{Table, presets};
@@ -29,7 +29,8 @@ struct Row {
 struct Json<'a> {
     key: String,
     label: Option<&'a str>,
-    contract: Address,
+    contract: String,
+    breaker: B256,
     state: String,
     /// Unix seconds; absent while closed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +56,7 @@ pub(crate) async fn status(args: StatusArgs) -> eyre::Result<()> {
         let rows: Vec<_> = rows.iter().map(|row| json(row, &clock)).collect();
         return output::document(&rows);
     }
-    output::line(&table(&rows, &clock).to_string())
+    output::line(&table(&rows, &clock).trim_fmt())
 }
 
 async fn read(node: &Node, target: &Target, args: &StatusArgs) -> eyre::Result<(Vec<Row>, Clock)> {
@@ -71,12 +72,7 @@ async fn read(node: &Node, target: &Target, args: &StatusArgs) -> eyre::Result<(
     let clock = Clock { block: header.number, time: header.timestamp };
 
     let mut rows = Vec::new();
-    for listed in resolved.breakers {
-        if let Some(wanted) = &args.key
-            && !listed.is(wanted)
-        {
-            continue;
-        }
+    for listed in wanted(resolved.breakers, args.key.as_deref())? {
         let Key { contract, breaker, .. } = listed.key;
         let slot = U256::from_be_bytes(breaker.0);
         let word = node.provider.get_storage_at(contract, slot).number(header.number).await?;
@@ -89,16 +85,25 @@ async fn read(node: &Node, target: &Target, args: &StatusArgs) -> eyre::Result<(
         })?;
         rows.push(Row { listed, word, state });
     }
-    match &args.key {
-        Some(wanted) if rows.is_empty() => Err(Refusal::Usage(format!(
-            "there is no breaker `{wanted}`; without a key, status shows all there are"
-        ))
-        .into()),
-        _ => Ok((rows, clock)),
+    Ok((rows, clock))
+}
+
+/// All breakers, or the one of this key or label.
+fn wanted(breakers: Vec<Listed>, key: Option<&str>) -> Result<Vec<Listed>, Refusal> {
+    let Some(key) = key else { return Ok(breakers) };
+    let names = breakers.iter().map(Listed::name).collect::<Vec<_>>().join(", ");
+    let found: Vec<_> = breakers.into_iter().filter(|listed| listed.is(key)).collect();
+    if found.is_empty() {
+        return Err(Refusal::Usage(format!("there is no breaker `{key}`; there are {names}")));
     }
+    Ok(found)
 }
 
 impl Listed {
+    fn name(&self) -> String {
+        self.label.clone().unwrap_or_else(|| self.key.to_string())
+    }
+
     fn is(&self, wanted: &str) -> bool {
         self.label.as_deref() == Some(wanted) || self.key.to_string().eq_ignore_ascii_case(wanted)
     }
@@ -108,7 +113,8 @@ fn json<'a>(Row { listed, word, state }: &'a Row, clock: &Clock) -> Json<'a> {
     Json {
         key: listed.key.to_string(),
         label: listed.label.as_deref(),
-        contract: listed.key.contract,
+        contract: listed.key.contract.to_string(),
+        breaker: listed.key.breaker,
         state: state.to_string(),
         retry_at: (*state != State::Closed).then(|| word.retry_at()),
         failures: word.failure_count(),

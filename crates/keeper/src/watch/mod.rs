@@ -36,10 +36,8 @@ const MAX_RANGE: u64 = 2_000;
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
 
-/// How often the tip is asked for: twice a block, within these bounds. One second after its block an event is to be
-/// known on a chain with a block a second; more than one request a quarter of a second burdens any node.
-const MIN_POLL: Duration = Duration::from_millis(250);
-const MAX_POLL: Duration = Duration::from_secs(4);
+/// How often the tip is asked for. An event is to be known within a second of its block.
+const POLL: Duration = Duration::from_millis(500);
 
 /// A block, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,16 +102,16 @@ pub struct Watch<P> {
     range: u64,
     /// A lower tip with another hash is believed when it is seen twice.
     doubted: Option<B256>,
-    poll: Duration,
+    /// The last request failed.
+    unreachable: bool,
     hint: Arc<Notify>,
 }
 
-/// What a tick can end with: a request that failed, or the end of the watch.
+/// What a tick can end with.
 #[derive(Debug)]
 enum Halt {
-    Request(TransportError),
-    /// The node contradicts itself; as good as no answer.
-    Inconsistent(String),
+    /// The node does not answer, or contradicts itself, which is as good as no answer.
+    Unanswered(String),
     Final(WatchError),
     /// Nobody listens any more.
     Unheard,
@@ -121,7 +119,7 @@ enum Halt {
 
 impl From<TransportError> for Halt {
     fn from(error: TransportError) -> Self {
-        Self::Request(error)
+        Self::Unanswered(explain(&error))
     }
 }
 
@@ -137,7 +135,7 @@ impl<P: Provider> Watch<P> {
             tail: Tail::default(),
             range: MAX_RANGE,
             doubted: None,
-            poll: MIN_POLL,
+            unreachable: false,
             hint: Arc::default(),
         }
     }
@@ -152,27 +150,21 @@ impl<P: Provider> Watch<P> {
     /// # Errors
     /// When the chain is no longer the one that was followed. A node that cannot be reached is waited for.
     pub async fn run(mut self, facts: Facts) -> Result<(), WatchError> {
-        let mut backoff = None;
+        let mut backoff = MIN_BACKOFF;
         loop {
             let wait = match self.tick(&facts).await {
                 Ok(()) => {
-                    if backoff.take().is_some() && facts.send(Fact::Reachable).await.is_err() {
-                        return Ok(());
-                    }
-                    self.poll
+                    backoff = MIN_BACKOFF;
+                    POLL
                 }
                 Err(Halt::Unheard) => return Ok(()),
                 Err(Halt::Final(error)) => return Err(error),
-                Err(halt) => {
-                    let reason = match halt {
-                        Halt::Inconsistent(reason) => reason,
-                        Halt::Request(error) => explain(&error),
-                        Halt::Final(_) | Halt::Unheard => unreachable!("returned above"),
-                    };
+                Err(Halt::Unanswered(reason)) => {
+                    self.unreachable = true;
                     tell(&facts, Fact::Unreachable { reason }).await.ok();
-                    let wait =
-                        backoff.map_or(MIN_BACKOFF, |last: Duration| (last * 2).min(MAX_BACKOFF));
-                    *backoff.insert(wait)
+                    let wait = backoff;
+                    backoff = (backoff * 2).min(MAX_BACKOFF);
+                    wait
                 }
             };
             tokio::select! {
@@ -186,8 +178,11 @@ impl<P: Provider> Watch<P> {
     /// Everything up to the tip.
     async fn tick(&mut self, facts: &Facts) -> Result<(), Halt> {
         let Some(tip) = self.header(BlockNumberOrTag::Latest).await? else {
-            return Err(Halt::Inconsistent("the node has no latest block".to_owned()));
+            return Err(Halt::Unanswered("the node has no latest block".to_owned()));
         };
+        if std::mem::take(&mut self.unreachable) {
+            tell(facts, Fact::Reachable).await?;
+        }
         if self.tail.is_empty() && !self.begin(&tip, facts).await? {
             return Ok(());
         }
@@ -263,16 +258,15 @@ impl<P: Provider> Watch<P> {
                     "the node's block {number} does not follow its block {}",
                     parent.number
                 );
-                return Err(Halt::Inconsistent(reason));
+                return Err(Halt::Unanswered(reason));
             }
             return Ok(true);
         }
         let logs = self.provider.get_logs(&self.filter().at_block_hash(header.hash)).await?;
         let block = block(&header);
-        self.poll = poll(block.time.saturating_sub(parent.time));
         let logs = self.checked(logs)?;
         if logs.iter().any(|log| log.block_hash != Some(header.hash)) {
-            return Err(Halt::Inconsistent(format!(
+            return Err(Halt::Unanswered(format!(
                 "the node gave a log of another block for {number}"
             )));
         }
@@ -303,13 +297,13 @@ impl<P: Provider> Watch<P> {
         };
         self.range = (self.range * 2).min(MAX_RANGE);
         let Some(end) = self.header(to.into()).await? else {
-            return Err(Halt::Inconsistent(format!("the node has no block {to} below its tip")));
+            return Err(Halt::Unanswered(format!("the node has no block {to} below its tip")));
         };
         let mut at: Option<Block> = None;
         let mut told = Vec::new();
         for log in self.checked(logs)? {
             let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else {
-                return Err(Halt::Inconsistent("the node gave a log without its block".to_owned()));
+                return Err(Halt::Unanswered("the node gave a log without its block".to_owned()));
             };
             let block = match at {
                 Some(block) if block.hash == hash => block,
@@ -334,7 +328,7 @@ impl<P: Provider> Watch<P> {
         }
         match self.header(number.into()).await? {
             Some(header) if header.hash == hash => Ok(block(&header)),
-            _ => Err(Halt::Inconsistent(format!(
+            _ => Err(Halt::Unanswered(format!(
                 "the node gave a log of a block {number} that it does not have"
             ))),
         }
@@ -347,14 +341,14 @@ impl<P: Provider> Watch<P> {
         logs.sort_by_key(position);
         let repeated = logs.windows(2).any(|pair| position(&pair[0]) == position(&pair[1]));
         if repeated || logs.iter().any(|log| log.log_index.is_none()) {
-            return Err(Halt::Inconsistent(
+            return Err(Halt::Unanswered(
                 "the node gave a log twice, or without its index".to_owned(),
             ));
         }
         let asked =
             |log: &Log| self.contracts.as_ref().is_none_or(|asked| asked.contains(&log.address()));
         match logs.iter().find(|log| !asked(log)) {
-            Some(foreign) => Err(Halt::Inconsistent(format!(
+            Some(foreign) => Err(Halt::Unanswered(format!(
                 "the node gave a log of {}, unasked",
                 foreign.address()
             ))),
@@ -380,13 +374,8 @@ impl<P: Provider> Watch<P> {
     }
 }
 
-fn block(header: &Header) -> Block {
+pub(crate) fn block(header: &Header) -> Block {
     Block { number: header.number, hash: header.hash, time: header.timestamp }
-}
-
-/// Half the time between two blocks, within the bounds.
-fn poll(interval: u64) -> Duration {
-    Duration::from_secs(interval).div_f64(2.0).clamp(MIN_POLL, MAX_POLL)
 }
 
 async fn tell(facts: &Facts, fact: Fact) -> Result<(), Halt> {

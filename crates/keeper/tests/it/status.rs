@@ -65,7 +65,8 @@ async fn one_breaker_is_shown_by_its_label_or_its_key() {
     let output = keeper_output(["status", "resilient/backup", "-r", &url, "--watch", &host]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("there is no breaker `resilient/backup`"),
+        stderr(&output)
+            .contains(&format!("there is no breaker `resilient/backup`; there are {key}")),
         "{}",
         stderr(&output)
     );

@@ -206,7 +206,7 @@ library CircuitBreaker {
     /// @dev    Warning: whoever may call this can disarm the breaker. The host decides who that is.
     function configure(Breaker storage self, Config memory config) internal {
         _check(config);
-        uint256 word = _load(self);
+        uint256 word = load(self);
         uint256 failures = _min(_failureCount(word), config.failureThreshold - 1);
         uint256 successes = _min(_successCount(word), config.successThreshold - 1);
         word = word & _STATE | failures << _FAILURE_COUNT_AT | successes << _SUCCESS_COUNT_AT;
@@ -238,7 +238,7 @@ library CircuitBreaker {
 
     /// @notice Closed, open or half-open, now. Reverts with `BreakerNotConfigured` where there is no breaker.
     function state(Breaker storage self) internal view returns (State) {
-        return stateOf(_load(self), _time());
+        return stateOf(load(self), _time());
     }
 
     /// @notice The primary is in use.
@@ -256,7 +256,19 @@ library CircuitBreaker {
             if (word & _FAILURE_THRESHOLD == 0) revert BreakerNotConfigured();
             return false;
         }
-        return _isOpen(word, block.timestamp);
+        return isOpenAt(word, block.timestamp);
+    }
+
+    /// @notice The whole state, as stored: for a host that asks several things at the price of one load.
+    function load(Breaker storage self) internal view returns (uint256 word) {
+        assembly ("memory-safe") {
+            word := sload(self.slot)
+        }
+    }
+
+    /// @notice Whether the host records in `probe` only.
+    function isProbeOnly(uint256 word) internal pure returns (bool) {
+        return word & uint256(PROBE_ONLY) << _FLAGS_AT != 0;
     }
 
     /// @notice The cooldown is over, and the next call is a probe.
@@ -273,11 +285,12 @@ library CircuitBreaker {
 
     /// @notice The state that a word is in at a time, in unix seconds.
     function stateOf(uint256 word, uint40 time) internal pure returns (State) {
-        if (_isOpen(word, time)) return State.Open;
+        if (isOpenAt(word, time)) return State.Open;
         return word & _STATUS == 0 ? State.Closed : State.HalfOpen;
     }
 
-    function _isOpen(uint256 word, uint256 time) private pure returns (bool) {
+    /// @notice `isOpen` of a word at a time, in unix seconds.
+    function isOpenAt(uint256 word, uint256 time) internal pure returns (bool) {
         if (word & _FAILURE_THRESHOLD == 0) revert BreakerNotConfigured();
         if (word & _STATUS == 0) return false;
         uint256 retryAt = _retryAt(word);
@@ -320,8 +333,11 @@ library CircuitBreaker {
         assembly ("memory-safe") {
             word := sload(self.slot)
         }
-        (uint256 next, Transition transition) = _fail(word, weight, _time());
-        _save(self, word, next, transition, cause);
+        (uint256 next,) = _fail(word, weight, _time());
+        if (next == word) return;
+        _store(self, next);
+        // A failure never closes: one that changed the word and left it open has opened it.
+        if (next & _STATUS != 0) emit Opened(id(self), _retryAt(next), cause);
     }
 
     /// @notice Opens the breaker, or moves an open breaker's deadline further away; never nearer.
@@ -329,7 +345,7 @@ library CircuitBreaker {
     /// @param  until Unix seconds of the deadline; 0 = one cooldown from now. A past one becomes the next second.
     /// @param  cause What `Opened` will name; `Outcome.Forced` for a person.
     function trip(Breaker storage self, uint40 until, Outcome cause) internal {
-        uint256 word = _load(self);
+        uint256 word = load(self);
         (uint256 next, Transition transition) = step(word, Event.Trip, until, _time());
         _save(self, word, next, transition, cause);
     }
@@ -337,7 +353,7 @@ library CircuitBreaker {
     /// @notice Closes the breaker and forgets all counts.
     /// @dev    Warning: whoever may call this puts a failing primary back into use. The host decides who that is.
     function reset(Breaker storage self) internal {
-        uint256 word = _load(self);
+        uint256 word = load(self);
         (uint256 next, Transition transition) = step(word, Event.Reset, 0, _time());
         _save(self, word, next, transition, Outcome.Ok);
     }
@@ -373,14 +389,18 @@ library CircuitBreaker {
 
     function _succeed(uint256 word, uint256 time) private pure returns (uint256, Transition) {
         // Nothing that happens to traffic moves the deadline of an open breaker.
-        if (_isOpen(word, time)) return (word, Transition.None);
+        if (isOpenAt(word, time)) return (word, Transition.None);
         if (word & _STATUS == 0) return (word & ~_FAILURE_COUNT, Transition.None);
         return _probeSucceeded(word, time);
     }
 
     function _fail(uint256 word, uint256 weight, uint256 time) private pure returns (uint256, Transition) {
-        if (_isOpen(word, time) || weight == 0) return (word, Transition.None);
-        if (word & _STATUS != 0) return _probeFailed(word, time);
+        if (word & _STATUS != 0) {
+            if (isOpenAt(word, time) || weight == 0) return (word, Transition.None);
+            return _probeFailed(word, time);
+        }
+        if (word & _FAILURE_THRESHOLD == 0) revert BreakerNotConfigured();
+        if (weight == 0) return (word, Transition.None);
 
         uint256 lastFailureAt = _lastFailureAt(word);
         // A clock that runs backwards counts as no time passed.
@@ -519,12 +539,6 @@ library CircuitBreaker {
     }
 
     // ─── Storage, clock, arithmetic ───
-
-    function _load(Breaker storage self) private view returns (uint256 word) {
-        assembly ("memory-safe") {
-            word := sload(self.slot)
-        }
-    }
 
     function _store(Breaker storage self, uint256 word) private {
         assembly ("memory-safe") {

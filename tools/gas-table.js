@@ -17,7 +17,7 @@ const PATHS = {
   'half-open, ok': 'plain',
   'half-open, fails': 'try/catch: fails',
 };
-const HOSTS = ['by hand', 'article layout'];
+const HOSTS = ['by hand', 'guarded', 'decorated', 'decorated with', 'article layout'];
 
 const BEGIN = '<!-- gas:begin -->';
 const END = '<!-- gas:end -->';
@@ -36,12 +36,12 @@ const shown = (n) => n.toLocaleString('en-US');
 const signed = (n) => (n < 0 ? '−' : '+') + shown(Math.abs(n));
 
 function table() {
-  const head = ['path', 'without a breaker', ...HOSTS.flatMap((host) => [host, 'more'])];
+  const head = ['path', 'without a breaker', ...HOSTS];
   const rows = Object.entries(PATHS).map(([name, baseline]) => {
     const without = figure(baseline);
-    const cells = HOSTS.flatMap((host) => {
+    const cells = HOSTS.map((host) => {
       const total = figure(`${host}: ${name}`);
-      return [shown(total), signed(total - without)];
+      return `${shown(total)} (${signed(total - without)})`;
     });
     return [name, `${shown(without)} (${baseline})`, ...cells];
   });

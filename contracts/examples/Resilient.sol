@@ -2,7 +2,9 @@
 pragma solidity ^0.8.24;
 
 import {Breaker, CircuitBreaker, State} from "../CircuitBreaker.sol";
+import {GuardedCall, Limits, PackedLimits} from "../GuardedCall.sol";
 import {Outcome} from "../Outcome.sol";
+import {FREE, LOCK, RUN} from "../TransientLock.sol";
 import {ICircuitBreaker} from "../interfaces/ICircuitBreaker.sol";
 import {IHuman} from "../interfaces/IHuman.sol";
 
@@ -11,20 +13,21 @@ import {IHuman} from "../interfaces/IHuman.sol";
 /// @dev    *Design.* One breaker guards the primary; the secondary is called bare. The lock is held over an attempt and
 ///         its record only, so that each attempt is recorded once, and never while open.
 ///
-///         *Trust.* Anyone may call it. The primary may revert; one without code or with an undecodable answer takes
-///         the caller down, since `try` does not catch that.
+///         *Trust.* Anyone may call it, with any amount of gas. The primary may do whatever it wants with the budget it
+///         is given; the secondary must answer.
 contract Resilient is ICircuitBreaker {
     using CircuitBreaker for Breaker;
-
-    /// @dev A transient slot, so it costs 100 gas and is free after the transaction. Compilers count slots up from zero
-    ///      and hashes take all 256 bits, so four bytes in the middle meet neither: those of keccak256("fusebox.lock").
-    uint256 private constant _LOCK = 0xbaff5280;
 
     /// @notice Whom it asks first.
     IHuman public immutable primary;
 
     /// @notice Whom it asks when the primary fails, or is not asked.
     IHuman public immutable secondary;
+
+    PackedLimits private immutable _limits = GuardedCall.pack(
+        // A string out of storage and no more: 32 slots cold are 67,200. The reserve records, and asks the secondary.
+        Limits({gas: 100_000, reserve: 150_000, maxReturn: 4096, minReturn: 64})
+    );
 
     Breaker private _breaker;
 
@@ -43,9 +46,8 @@ contract Resilient is ICircuitBreaker {
     /// @notice What the primary says, else the secondary. Respects the breaker and records nothing.
     function ask() external view returns (string memory) {
         if (!_breaker.isOpen()) {
-            try primary.speak() returns (string memory answer) {
-                return answer;
-            } catch {}
+            (Outcome outcome, string memory answer) = _askPrimary();
+            if (outcome == Outcome.Ok) return answer;
         }
         return secondary.speak();
     }
@@ -53,33 +55,17 @@ contract Resilient is ICircuitBreaker {
     /// @notice What the primary says, else the secondary. Records how the primary did.
     function safeAsk() external returns (string memory) {
         if (!_breaker.isOpen()) {
-            _lock();
-            try primary.speak() returns (string memory answer) {
-                _breaker.success();
-                _unlock();
-                return answer;
-            } catch {
-                _breaker.fail();
-                _unlock();
-            }
+            (Outcome outcome, string memory answer) = _attempt();
+            if (outcome == Outcome.Ok) return answer;
         }
         return secondary.speak();
     }
 
     /// @inheritdoc ICircuitBreaker
-    function probe(bytes32 id) external returns (Outcome) {
+    function probe(bytes32 id) external returns (Outcome outcome) {
         _mustKnow(id);
         if (_breaker.isOpen()) return Outcome.NotTried;
-        _lock();
-        try primary.speak() returns (string memory) {
-            _breaker.success();
-            _unlock();
-            return Outcome.Ok;
-        } catch {
-            _breaker.fail();
-            _unlock();
-            return Outcome.Reverted;
-        }
+        (outcome,) = _attempt();
     }
 
     // ─── Reading ───
@@ -108,25 +94,42 @@ contract Resilient is ICircuitBreaker {
 
     // ─── Internal ───
 
+    /// One call of the primary, recorded.
+    function _attempt() private returns (Outcome outcome, string memory answer) {
+        _lock();
+        (outcome, answer) = _askPrimary();
+        if (outcome == Outcome.Ok) _breaker.success();
+        else _breaker.fail(outcome, 1);
+        _unlock();
+    }
+
+    function _askPrimary() private view returns (Outcome outcome, string memory answer) {
+        bytes memory data;
+        (outcome, data) = GuardedCall.tryStaticCall(address(primary), abi.encodeCall(IHuman.speak, ()), _limits);
+        if (outcome != Outcome.Ok) return (outcome, answer);
+        bool ok;
+        (ok, answer) = GuardedCall.decodeString(data);
+        if (!ok) outcome = Outcome.BadReturn;
+    }
+
     function _mustKnow(bytes32 id) private view {
         if (id != _breaker.id()) revert UnknownBreaker(id);
     }
 
     function _lock() private {
-        uint256 held;
+        uint256 phase;
         assembly ("memory-safe") {
-            held := tload(_LOCK)
+            phase := tload(LOCK)
         }
-        // Before the write: a human who calls back does so in a static frame, where a write burns all gas given.
-        if (held != 0) revert Reentered();
+        if (phase != FREE) revert Reentered();
         assembly ("memory-safe") {
-            tstore(_LOCK, 1)
+            tstore(LOCK, RUN)
         }
     }
 
     function _unlock() private {
         assembly ("memory-safe") {
-            tstore(_LOCK, 0)
+            tstore(LOCK, FREE)
         }
     }
 }

@@ -15,6 +15,13 @@ interface ICircuitBreaker {
     /// @notice A call that records came in during another one of this contract.
     error Reentered();
 
+    /// @notice The function that `probe` calls is not decorated, so nothing that came of it could be blamed on a
+    /// primary.
+    error NotDecorated();
+
+    /// @notice The backup was needed, and there is no contract at its address.
+    error NoBackup(address backup);
+
     /// @notice The ids of all breakers of this contract, those that never tripped included. An id is a storage slot.
     function breakers() external view returns (bytes32[] memory);
 

@@ -3,11 +3,16 @@ pragma solidity ^0.8.24;
 
 import {ArticleLayout} from "./hosts/ArticleLayout.sol";
 import {ByHand} from "./hosts/ByHand.sol";
+import {Decorated} from "./hosts/Decorated.sol";
+import {DecoratedWith} from "./hosts/DecoratedWith.sol";
+import {Guarded} from "./hosts/Guarded.sol";
 import {Host} from "./hosts/Host.sol";
 import {Plain} from "./hosts/Plain.sol";
+import {SameFunction} from "./hosts/SameFunction.sol";
 import {TryCatch} from "./hosts/TryCatch.sol";
 import {Moody} from "contracts/examples/Moody.sol";
 import {Stoic} from "contracts/examples/Stoic.sol";
+import {IHuman} from "contracts/interfaces/IHuman.sol";
 import {Test} from "forge-std/Test.sol";
 
 /// @notice Gas of each path, as whole transactions: run under isolation (`make gas`), where every call of a test is a
@@ -21,6 +26,9 @@ contract SafeAskGasTest is Test {
     Host private plainBackup;
     Host private tryCatch;
     Host private byHand;
+    Host private guarded;
+    Host private decorated;
+    Host private decoratedWith;
     Host private article;
 
     function setUp() public {
@@ -31,6 +39,9 @@ contract SafeAskGasTest is Test {
         plainBackup = new Plain(stoic, moody);
         tryCatch = new TryCatch(moody, stoic);
         byHand = new ByHand(moody, stoic, THRESHOLD, COOLDOWN);
+        guarded = new Guarded(moody, stoic, THRESHOLD, COOLDOWN);
+        decorated = new Decorated(moody, IHuman(address(new SameFunction("Hello"))), THRESHOLD, COOLDOWN);
+        decoratedWith = new DecoratedWith(moody, stoic, THRESHOLD, COOLDOWN);
         article = new ArticleLayout(moody, stoic, uint8(THRESHOLD), COOLDOWN);
     }
 
@@ -46,18 +57,25 @@ contract SafeAskGasTest is Test {
     }
 
     function test_ByHand() public {
-        uint256 plainOk = _measure(plain, "plain");
-        uint256 backup = _measure(plainBackup, "plain backup");
-        moody.toggleMood();
-        uint256 caught = _measure(tryCatch, "try/catch: fails");
-        moody.toggleMood();
+        _within(_measurePaths(byHand, "by hand"), Bounds({closedOk: 2850, open: 2400, firstFail: 6450, trip: 8600}));
+    }
 
-        Paths memory gas = _measurePaths(byHand, "by hand");
-        assertLe(gas.closedOk, plainOk + 2850, "closed, ok");
-        assertLe(gas.open, backup + 2400, "open");
-        assertLe(gas.firstFail, caught + 6450, "closed, first fail");
-        assertLe(gas.trip, caught + 8600, "trip");
-        assertApproxEqRel(gas.laterTrip, gas.trip, 0.02e18, "later trip");
+    function test_Guarded() public {
+        _within(_measurePaths(guarded, "guarded"), Bounds({closedOk: 3400, open: 2400, firstFail: 7200, trip: 9350}));
+    }
+
+    function test_Decorated() public {
+        _within(
+            _measurePaths(decorated, "decorated"), Bounds({closedOk: 4050, open: 2050, firstFail: 7200, trip: 9350})
+        );
+    }
+
+    function test_DecoratedWith() public {
+        _within(
+            _measurePaths(decoratedWith, "decorated with"),
+            // The call of the backup is encoded in both frames.
+            Bounds({closedOk: 4250, open: 2050, firstFail: 7250, trip: 9350})
+        );
     }
 
     function test_ArticleLayout() public {
@@ -70,6 +88,27 @@ contract SafeAskGasTest is Test {
         uint256 trip;
         uint256 laterTrip;
         uint256 open;
+    }
+
+    /// What a path may cost beyond the same transaction without a breaker.
+    struct Bounds {
+        uint256 closedOk;
+        uint256 open;
+        uint256 firstFail;
+        uint256 trip;
+    }
+
+    function _within(Paths memory gas, Bounds memory bounds) private {
+        uint256 plainOk = _measure(plain, "plain");
+        uint256 backup = _measure(plainBackup, "plain backup");
+        moody.toggleMood();
+        uint256 caught = _measure(tryCatch, "try/catch: fails");
+        moody.toggleMood();
+        assertLe(gas.closedOk, plainOk + bounds.closedOk, "closed, ok");
+        assertLe(gas.open, backup + bounds.open, "open");
+        assertLe(gas.firstFail, caught + bounds.firstFail, "closed, first fail");
+        assertLe(gas.trip, caught + bounds.trip, "trip");
+        assertApproxEqRel(gas.laterTrip, gas.trip, 0.02e18, "later trip");
     }
 
     /// One host through its life: healthy, failing, open, a failed and a good probe, and a second trip.

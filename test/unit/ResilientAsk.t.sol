@@ -130,24 +130,23 @@ contract ResilientAskTest is ResilientTest {
 
     // ─── given a primary that a try does not catch ───
 
-    /// What the plain form of the example cannot do, and guarded calls are for.
+    /// What a guarded call is for: with a `try`, each of these reverts.
     modifier givenAPrimaryThatATryDoesNotCatch() {
         _;
         _store();
-        vm.expectRevert(bytes(""));
-        resilient.ask();
-        vm.expectRevert(bytes(""));
-        resilient.safeAsk();
-        vm.expectRevert(bytes(""));
-        resilient.probe(id);
-        _assertStored();
+        assertEq(resilient.ask(), SECONDARY);
+        _assertUntouched();
+        assertEq(resilient.safeAsk(), SECONDARY);
+        breaker.failureCount = 1;
+        breaker.lastFailureAt = START;
+        _assertWritten();
     }
 
-    function test_RevertWhen_ItHasNoCode() external givenAPrimaryThatATryDoesNotCatch {
+    function test_WhenItHasNoCode() external givenAPrimaryThatATryDoesNotCatch {
         _use(new Resilient(IHuman(makeAddr("nobody")), secondary, THRESHOLD, COOLDOWN));
     }
 
-    function test_RevertWhen_ItsAnswerIsNoString() external givenAPrimaryThatATryDoesNotCatch {
+    function test_WhenItsAnswerIsNoString() external givenAPrimaryThatATryDoesNotCatch {
         _use(new Resilient(IHuman(address(new Garbled())), secondary, THRESHOLD, COOLDOWN));
     }
 

@@ -22,6 +22,8 @@ interface ICircuitBreaker {
         uint8 probedAt;
     }
 
+    error NoBackup(address backup);
+    error NotDecorated();
     error Reentered();
     error UnknownBreaker(bytes32 breaker);
 
@@ -156,6 +158,22 @@ interface ICircuitBreaker {
       }
     ],
     "stateMutability": "nonpayable"
+  },
+  {
+    "type": "error",
+    "name": "NoBackup",
+    "inputs": [
+      {
+        "name": "backup",
+        "type": "address",
+        "internalType": "address"
+      }
+    ]
+  },
+  {
+    "type": "error",
+    "name": "NotDecorated",
+    "inputs": []
   },
   {
     "type": "error",
@@ -1108,6 +1126,161 @@ struct Breaker { Status status; uint16 failureCount; uint16 failureThreshold; ui
     };
     #[derive(serde::Serialize, serde::Deserialize)]
     #[derive(Default, Debug, PartialEq, Eq, Hash)]
+    /**Custom error with signature `NoBackup(address)` and selector `0x89f4ec09`.
+```solidity
+error NoBackup(address backup);
+```*/
+    #[allow(non_camel_case_types, non_snake_case, clippy::pub_underscore_fields)]
+    #[derive(Clone)]
+    pub struct NoBackup {
+        #[allow(missing_docs)]
+        pub backup: alloy::sol_types::private::Address,
+    }
+    #[allow(
+        non_camel_case_types,
+        non_snake_case,
+        clippy::pub_underscore_fields,
+        clippy::style
+    )]
+    const _: () = {
+        use alloy::sol_types as alloy_sol_types;
+        #[doc(hidden)]
+        #[allow(dead_code)]
+        type UnderlyingSolTuple<'a> = (alloy::sol_types::sol_data::Address,);
+        #[doc(hidden)]
+        type UnderlyingRustTuple<'a> = (alloy::sol_types::private::Address,);
+        #[cfg(test)]
+        #[allow(dead_code, unreachable_patterns)]
+        fn _type_assertion(
+            _t: alloy_sol_types::private::AssertTypeEq<UnderlyingRustTuple>,
+        ) {
+            match _t {
+                alloy_sol_types::private::AssertTypeEq::<
+                    <UnderlyingSolTuple as alloy_sol_types::SolType>::RustType,
+                >(_) => {}
+            }
+        }
+        #[automatically_derived]
+        #[doc(hidden)]
+        impl ::core::convert::From<NoBackup> for UnderlyingRustTuple<'_> {
+            fn from(value: NoBackup) -> Self {
+                (value.backup,)
+            }
+        }
+        #[automatically_derived]
+        #[doc(hidden)]
+        impl ::core::convert::From<UnderlyingRustTuple<'_>> for NoBackup {
+            fn from(tuple: UnderlyingRustTuple<'_>) -> Self {
+                Self { backup: tuple.0 }
+            }
+        }
+        #[automatically_derived]
+        impl alloy_sol_types::SolError for NoBackup {
+            type Parameters<'a> = UnderlyingSolTuple<'a>;
+            type Token<'a> = <Self::Parameters<
+                'a,
+            > as alloy_sol_types::SolType>::Token<'a>;
+            const SIGNATURE: &'static str = "NoBackup(address)";
+            const SELECTOR: [u8; 4] = [137u8, 244u8, 236u8, 9u8];
+            #[inline]
+            fn new<'a>(
+                tuple: <Self::Parameters<'a> as alloy_sol_types::SolType>::RustType,
+            ) -> Self {
+                tuple.into()
+            }
+            #[inline]
+            fn tokenize(&self) -> Self::Token<'_> {
+                (
+                    <alloy::sol_types::sol_data::Address as alloy_sol_types::SolType>::tokenize(
+                        &self.backup,
+                    ),
+                )
+            }
+            #[inline]
+            fn abi_decode_raw_validate(data: &[u8]) -> alloy_sol_types::Result<Self> {
+                <Self::Parameters<
+                    '_,
+                > as alloy_sol_types::SolType>::abi_decode_sequence_validate(data)
+                    .map(Self::new)
+            }
+        }
+    };
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[derive(Default, Debug, PartialEq, Eq, Hash)]
+    /**Custom error with signature `NotDecorated()` and selector `0x8bc704af`.
+```solidity
+error NotDecorated();
+```*/
+    #[allow(non_camel_case_types, non_snake_case, clippy::pub_underscore_fields)]
+    #[derive(Clone)]
+    pub struct NotDecorated;
+    #[allow(
+        non_camel_case_types,
+        non_snake_case,
+        clippy::pub_underscore_fields,
+        clippy::style
+    )]
+    const _: () = {
+        use alloy::sol_types as alloy_sol_types;
+        #[doc(hidden)]
+        #[allow(dead_code)]
+        type UnderlyingSolTuple<'a> = ();
+        #[doc(hidden)]
+        type UnderlyingRustTuple<'a> = ();
+        #[cfg(test)]
+        #[allow(dead_code, unreachable_patterns)]
+        fn _type_assertion(
+            _t: alloy_sol_types::private::AssertTypeEq<UnderlyingRustTuple>,
+        ) {
+            match _t {
+                alloy_sol_types::private::AssertTypeEq::<
+                    <UnderlyingSolTuple as alloy_sol_types::SolType>::RustType,
+                >(_) => {}
+            }
+        }
+        #[automatically_derived]
+        #[doc(hidden)]
+        impl ::core::convert::From<NotDecorated> for UnderlyingRustTuple<'_> {
+            fn from(value: NotDecorated) -> Self {
+                ()
+            }
+        }
+        #[automatically_derived]
+        #[doc(hidden)]
+        impl ::core::convert::From<UnderlyingRustTuple<'_>> for NotDecorated {
+            fn from(tuple: UnderlyingRustTuple<'_>) -> Self {
+                Self
+            }
+        }
+        #[automatically_derived]
+        impl alloy_sol_types::SolError for NotDecorated {
+            type Parameters<'a> = UnderlyingSolTuple<'a>;
+            type Token<'a> = <Self::Parameters<
+                'a,
+            > as alloy_sol_types::SolType>::Token<'a>;
+            const SIGNATURE: &'static str = "NotDecorated()";
+            const SELECTOR: [u8; 4] = [139u8, 199u8, 4u8, 175u8];
+            #[inline]
+            fn new<'a>(
+                tuple: <Self::Parameters<'a> as alloy_sol_types::SolType>::RustType,
+            ) -> Self {
+                tuple.into()
+            }
+            #[inline]
+            fn tokenize(&self) -> Self::Token<'_> {
+                ()
+            }
+            #[inline]
+            fn abi_decode_raw_validate(data: &[u8]) -> alloy_sol_types::Result<Self> {
+                <Self::Parameters<
+                    '_,
+                > as alloy_sol_types::SolType>::abi_decode_sequence_validate(data)
+                    .map(Self::new)
+            }
+        }
+    };
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[derive(Default, Debug, PartialEq, Eq, Hash)]
     /**Custom error with signature `Reentered()` and selector `0xb5dfd9e5`.
 ```solidity
 error Reentered();
@@ -1957,6 +2130,10 @@ function probe(bytes32 breaker) external returns (Outcome outcome);
     #[derive(Debug, PartialEq, Eq, Hash)]
     pub enum ICircuitBreakerErrors {
         #[allow(missing_docs)]
+        NoBackup(NoBackup),
+        #[allow(missing_docs)]
+        NotDecorated(NotDecorated),
+        #[allow(missing_docs)]
         Reentered(Reentered),
         #[allow(missing_docs)]
         UnknownBreaker(UnknownBreaker),
@@ -1969,16 +2146,22 @@ function probe(bytes32 breaker) external returns (Outcome outcome);
         ///
         /// Prefer using `SolInterface` methods instead.
         pub const SELECTORS: &'static [[u8; 4usize]] = &[
+            [137u8, 244u8, 236u8, 9u8],
+            [139u8, 199u8, 4u8, 175u8],
             [181u8, 223u8, 217u8, 229u8],
             [213u8, 49u8, 96u8, 19u8],
         ];
         /// The names of the variants in the same order as `SELECTORS`.
         pub const VARIANT_NAMES: &'static [&'static str] = &[
+            ::core::stringify!(NoBackup),
+            ::core::stringify!(NotDecorated),
             ::core::stringify!(Reentered),
             ::core::stringify!(UnknownBreaker),
         ];
         /// The signatures in the same order as `SELECTORS`.
         pub const SIGNATURES: &'static [&'static str] = &[
+            <NoBackup as alloy_sol_types::SolError>::SIGNATURE,
+            <NotDecorated as alloy_sol_types::SolError>::SIGNATURE,
             <Reentered as alloy_sol_types::SolError>::SIGNATURE,
             <UnknownBreaker as alloy_sol_types::SolError>::SIGNATURE,
         ];
@@ -2007,10 +2190,14 @@ function probe(bytes32 breaker) external returns (Outcome outcome);
     impl alloy_sol_types::SolInterface for ICircuitBreakerErrors {
         const NAME: &'static str = "ICircuitBreakerErrors";
         const MIN_DATA_LENGTH: usize = 0usize;
-        const COUNT: usize = 2usize;
+        const COUNT: usize = 4usize;
         #[inline]
         fn selector(&self) -> [u8; 4] {
             match self {
+                Self::NoBackup(_) => <NoBackup as alloy_sol_types::SolError>::SELECTOR,
+                Self::NotDecorated(_) => {
+                    <NotDecorated as alloy_sol_types::SolError>::SELECTOR
+                }
                 Self::Reentered(_) => <Reentered as alloy_sol_types::SolError>::SELECTOR,
                 Self::UnknownBreaker(_) => {
                     <UnknownBreaker as alloy_sol_types::SolError>::SELECTOR
@@ -2034,6 +2221,24 @@ function probe(bytes32 breaker) external returns (Outcome outcome);
             static DECODE_SHIMS: &[fn(
                 &[u8],
             ) -> alloy_sol_types::Result<ICircuitBreakerErrors>] = &[
+                {
+                    fn NoBackup(
+                        data: &[u8],
+                    ) -> alloy_sol_types::Result<ICircuitBreakerErrors> {
+                        <NoBackup as alloy_sol_types::SolError>::abi_decode_raw(data)
+                            .map(ICircuitBreakerErrors::NoBackup)
+                    }
+                    NoBackup
+                },
+                {
+                    fn NotDecorated(
+                        data: &[u8],
+                    ) -> alloy_sol_types::Result<ICircuitBreakerErrors> {
+                        <NotDecorated as alloy_sol_types::SolError>::abi_decode_raw(data)
+                            .map(ICircuitBreakerErrors::NotDecorated)
+                    }
+                    NotDecorated
+                },
                 {
                     fn Reentered(
                         data: &[u8],
@@ -2075,6 +2280,28 @@ function probe(bytes32 breaker) external returns (Outcome outcome);
                 &[u8],
             ) -> alloy_sol_types::Result<ICircuitBreakerErrors>] = &[
                 {
+                    fn NoBackup(
+                        data: &[u8],
+                    ) -> alloy_sol_types::Result<ICircuitBreakerErrors> {
+                        <NoBackup as alloy_sol_types::SolError>::abi_decode_raw_validate(
+                                data,
+                            )
+                            .map(ICircuitBreakerErrors::NoBackup)
+                    }
+                    NoBackup
+                },
+                {
+                    fn NotDecorated(
+                        data: &[u8],
+                    ) -> alloy_sol_types::Result<ICircuitBreakerErrors> {
+                        <NotDecorated as alloy_sol_types::SolError>::abi_decode_raw_validate(
+                                data,
+                            )
+                            .map(ICircuitBreakerErrors::NotDecorated)
+                    }
+                    NotDecorated
+                },
+                {
                     fn Reentered(
                         data: &[u8],
                     ) -> alloy_sol_types::Result<ICircuitBreakerErrors> {
@@ -2110,6 +2337,12 @@ function probe(bytes32 breaker) external returns (Outcome outcome);
         #[inline]
         fn abi_encoded_size(&self) -> usize {
             match self {
+                Self::NoBackup(inner) => {
+                    <NoBackup as alloy_sol_types::SolError>::abi_encoded_size(inner)
+                }
+                Self::NotDecorated(inner) => {
+                    <NotDecorated as alloy_sol_types::SolError>::abi_encoded_size(inner)
+                }
                 Self::Reentered(inner) => {
                     <Reentered as alloy_sol_types::SolError>::abi_encoded_size(inner)
                 }
@@ -2123,6 +2356,15 @@ function probe(bytes32 breaker) external returns (Outcome outcome);
         #[inline]
         fn abi_encode_raw(&self, out: &mut alloy_sol_types::private::Vec<u8>) {
             match self {
+                Self::NoBackup(inner) => {
+                    <NoBackup as alloy_sol_types::SolError>::abi_encode_raw(inner, out)
+                }
+                Self::NotDecorated(inner) => {
+                    <NotDecorated as alloy_sol_types::SolError>::abi_encode_raw(
+                        inner,
+                        out,
+                    )
+                }
                 Self::Reentered(inner) => {
                     <Reentered as alloy_sol_types::SolError>::abi_encode_raw(inner, out)
                 }

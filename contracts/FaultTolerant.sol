@@ -74,7 +74,10 @@ abstract contract FaultTolerant is ICircuitBreaker {
     /// @notice Who called the decorated function: what `msg.sender` would be without the decorator. In a probe it is
     /// the host, never the prober.
     function _caller() internal view returns (address sender) {
-        if (msg.sender != address(this) || _phase() != RUN) return msg.sender;
+        if (msg.sender != address(this)) return msg.sender;
+        // Checks before the decorator come before the attempt says that it runs.
+        uint256 phase = _phase();
+        if (phase != EXPECT && phase != RUN) return msg.sender;
         assembly ("memory-safe") {
             sender := shr(96, calldataload(sub(calldatasize(), 20)))
         }

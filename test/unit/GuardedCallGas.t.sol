@@ -24,7 +24,6 @@ contract GuardedCallGasTest is Test {
     address private target;
     Limits private limits;
     bool private isCold;
-    uint256 private cold;
     uint256 private value;
 
     function setUp() public {
@@ -159,30 +158,30 @@ contract GuardedCallGasTest is Test {
     function _isGivenItsBudgetOrNothing(bytes memory input) private returns (uint256 edge) {
         uint256 wanted = guard.needed(guard.pack(limits)) + (value == 0 ? 0 : 9000);
         (uint256 low, uint256 high) = (wanted / 2, wanted * 2);
-        cold = vm.snapshotState();
-        assertFalse(_isCalled(input, low, wanted), "at the lower end");
-        assertTrue(_isCalled(input, high, wanted), "at the upper end");
+        uint256 cold = vm.snapshotState();
+        assertFalse(_isCalled(cold, input, low, wanted), "at the lower end");
+        assertTrue(_isCalled(cold, input, high, wanted), "at the upper end");
         while (high - low > 1) {
             uint256 middle = (low + high) / 2;
-            if (_isCalled(input, middle, wanted)) high = middle;
+            if (_isCalled(cold, input, middle, wanted)) high = middle;
             else low = middle;
         }
         edge = high;
         for (uint256 gas_ = edge - AROUND; gas_ < edge; ++gas_) {
-            assertFalse(_isCalled(input, gas_, wanted), "called below the edge");
+            assertFalse(_isCalled(cold, input, gas_, wanted), "called below the edge");
         }
         for (uint256 gas_ = edge; gas_ < edge + AROUND; ++gas_) {
-            assertTrue(_isCalled(input, gas_, wanted), "not called above the edge");
+            assertTrue(_isCalled(cold, input, gas_, wanted), "not called above the edge");
         }
         for (uint256 gas_ = edge; gas_ < edge + FAR; gas_ += STRIDE) {
-            assertTrue(_isCalled(input, gas_, wanted), "not called far above the edge");
+            assertTrue(_isCalled(cold, input, gas_, wanted), "not called far above the edge");
         }
     }
 
     /// Whether the target was called with this gas. If so it was given its budget, else the reason is named.
-    function _isCalled(bytes memory input, uint256 gas_, uint256 wanted) private returns (bool ok) {
+    function _isCalled(uint256 cold, bytes memory input, uint256 gas_, uint256 wanted) private returns (bool ok) {
         // Accounts are as they were when the snapshot was taken: never accessed.
-        if (isCold) assertTrue(vm.revertToState(cold));
+        if (isCold) assertTrue(vm.revertToState(cold), "snapshot");
         bytes memory data;
         (ok, data) = address(guard).call{gas: gas_}(input);
         if (ok) {

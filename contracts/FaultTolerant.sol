@@ -34,6 +34,9 @@ abstract contract FaultTolerant is ICircuitBreaker {
     /// by mistake stops here.
     uint256 private constant _ASK_GAS = 50_000;
 
+    /// What must be left to ask: a 64th is kept, and something is spent on the way.
+    uint256 private constant _ASK_NEEDED = 52_000;
+
     // ─── Decorators ───
 
     /// @notice The backup implements the decorated function itself: same name, same parameters.
@@ -103,8 +106,8 @@ abstract contract FaultTolerant is ICircuitBreaker {
         assembly ("memory-safe") {
             tstore(LOCK, ASK)
         }
-        // Before the question: too little gas must not look like a function that is not decorated.
-        limits.mustFit(0);
+        // Too little gas for the question must not look like a function that is not decorated.
+        if (gasleft() < _ASK_NEEDED) revert GuardedCall.InsufficientGas(_ASK_NEEDED, gasleft());
         if (!_isDecorated(data)) revert NotDecorated();
 
         assembly ("memory-safe") {
@@ -115,6 +118,8 @@ abstract contract FaultTolerant is ICircuitBreaker {
         assembly ("memory-safe") {
             input := add(attempt, 32)
         }
+        // After the question, which is not paid for by the budget.
+        limits.mustFit(0);
         uint256 before = gasleft();
         if (_callSelf(limits, 0, input, attempt.length)) _record(breaker, Outcome.Ok, 0);
         else outcome = _recordFailure(breaker, before, limits);
@@ -174,11 +179,12 @@ abstract contract FaultTolerant is ICircuitBreaker {
         uint256 word = breaker.load();
         if (CircuitBreaker.isOpenAt(word, block.timestamp)) return (data, size);
 
-        limits.mustFit(msg.value);
+        // First, since a re-entrant call has too little gas as well.
         if (_phase() != FREE) revert Reentered();
         assembly ("memory-safe") {
             tstore(LOCK, EXPECT)
         }
+        limits.mustFit(msg.value);
         uint256 before = gasleft();
         if (_callSelf(limits, msg.value, data, length)) {
             // Kept before the record, which may call somebody and lose it.
@@ -195,7 +201,7 @@ abstract contract FaultTolerant is ICircuitBreaker {
                 return(answer, length)
             }
         }
-        // The body did not spend what the value cost. `mustFit` saw that there was more.
+        // The attempt did not spend what the value cost. `mustFit` saw that there was more.
         if (msg.value != 0) before -= GuardedCall.VALUE_COST - GuardedCall.STIPEND;
         if (!CircuitBreaker.isProbeOnly(word)) _recordFailure(breaker, before, limits);
         assembly ("memory-safe") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
+import {ICircuitBreaker} from "./interfaces/ICircuitBreaker.sol";
+
 // The one lock of a host, held over an attempt and its record, so that each attempt is recorded once. It is a phase in
 // transient storage: 100 gas a read or write, and free after the transaction. It is read before it is written: in a
 // static frame, where a re-entrant primary often is, the write would burn all gas instead of reverting.
@@ -20,3 +22,22 @@ uint256 constant EXPECT = 1;
 uint256 constant RUN = 2;
 /// @dev The host asks itself whether a function is decorated.
 uint256 constant ASK = 3;
+
+/// @dev For a host that calls its primary itself: takes the lock for an attempt, or reverts with `Reentered`.
+function lock() {
+    uint256 phase;
+    assembly ("memory-safe") {
+        phase := tload(LOCK)
+    }
+    if (phase != FREE) revert ICircuitBreaker.Reentered();
+    assembly ("memory-safe") {
+        tstore(LOCK, RUN)
+    }
+}
+
+/// @dev Gives the lock back, after the record.
+function unlock() {
+    assembly ("memory-safe") {
+        tstore(LOCK, FREE)
+    }
+}

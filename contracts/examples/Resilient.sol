@@ -4,7 +4,7 @@ pragma solidity ^0.8.24;
 import {Breaker, CircuitBreaker, State} from "../CircuitBreaker.sol";
 import {GuardedCall, Limits, PackedLimits} from "../GuardedCall.sol";
 import {Outcome} from "../Outcome.sol";
-import {FREE, LOCK, RUN} from "../TransientLock.sol";
+import {lock, unlock} from "../TransientLock.sol";
 import {ICircuitBreaker} from "../interfaces/ICircuitBreaker.sol";
 import {IHuman} from "../interfaces/IHuman.sol";
 
@@ -96,11 +96,11 @@ contract Resilient is ICircuitBreaker {
 
     /// One call of the primary, recorded.
     function _attempt() private returns (Outcome outcome, string memory answer) {
-        _lock();
+        lock();
         (outcome, answer) = _askPrimary();
         if (outcome == Outcome.Ok) _breaker.success();
         else _breaker.fail(outcome, 1);
-        _unlock();
+        unlock();
     }
 
     function _askPrimary() private view returns (Outcome outcome, string memory answer) {
@@ -114,22 +114,5 @@ contract Resilient is ICircuitBreaker {
 
     function _mustKnow(bytes32 id) private view {
         if (id != _breaker.id()) revert UnknownBreaker(id);
-    }
-
-    function _lock() private {
-        uint256 phase;
-        assembly ("memory-safe") {
-            phase := tload(LOCK)
-        }
-        if (phase != FREE) revert Reentered();
-        assembly ("memory-safe") {
-            tstore(LOCK, RUN)
-        }
-    }
-
-    function _unlock() private {
-        assembly ("memory-safe") {
-            tstore(LOCK, FREE)
-        }
     }
 }

@@ -4,9 +4,12 @@ pragma solidity ^0.8.24;
 import {DecoratedHost} from "../mocks/DecoratedHost.sol";
 import {ITeller} from "../mocks/ITeller.sol";
 import {ModifiedHost} from "../mocks/ModifiedHost.sol";
+import {Teller} from "../mocks/Teller.sol";
+import {SlowHuman} from "../mocks/weird/SlowHuman.sol";
 import {DecoratedTest} from "../utils/DecoratedTest.sol";
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {GuardedCall, Limits} from "contracts/GuardedCall.sol";
 import {Outcome} from "contracts/Outcome.sol";
 import {ICircuitBreaker} from "contracts/interfaces/ICircuitBreaker.sol";
 
@@ -127,6 +130,33 @@ contract ModifiersTest is DecoratedTest {
         _assertStored();
     }
 
+    // ─── given a check that reads storage before the decorator ───
+
+    /// What the check costs is spent twice, and the first time by the question whether the function is decorated. The
+    /// budget is the least that will do, and there is no reserve, so that nothing hides that.
+    modifier givenACheckThatReadsStorageBeforeTheDecorator() {
+        _;
+        Limits memory limits = Limits({gas: _tightestBudget(), reserve: 0, maxReturn: 0, minReturn: 0});
+        _use(new ModifiedHost(primary, secondary, _config(), limits));
+        breaker.failureCount = 1;
+        _store();
+        uint256 untouched = vm.snapshotState();
+        uint256 edge = _edge(untouched, limits.gas / 2, 2 * limits.gas + 100_000);
+        for (uint256 gas_ = 5000; gas_ < edge; gas_ += 1 + edge / 500) {
+            assertFalse(_isProbed(untouched, gas_), "far below the edge");
+        }
+        for (uint256 gas_ = edge - 5000; gas_ < edge + 5000; gas_ += 13) {
+            assertEq(_isProbed(untouched, gas_), gas_ >= edge, "one edge");
+        }
+    }
+
+    function test_WhenAQuickPrimaryIsProbedWithAnyGas() external givenACheckThatReadsStorageBeforeTheDecorator {}
+
+    /// The 64th that the EVM keeps of a large budget is enough to record with.
+    function test_WhenASlowPrimaryIsProbedWithAnyGas() external givenACheckThatReadsStorageBeforeTheDecorator {
+        primary = Teller(address(new SlowHuman(PRIMARY, 1_000_000)));
+    }
+
     // ─── given a lock ───
 
     modifier givenALock() {
@@ -203,6 +233,49 @@ contract ModifiersTest is DecoratedTest {
     function _word() private returns (bytes32 word) {
         word = vm.load(watched, id);
         _assertStored();
+    }
+
+    /// The least budget with which the function can be probed at all.
+    function _tightestBudget() private returns (uint32) {
+        uint256 cold = vm.snapshotState();
+        (uint256 low, uint256 high) = (2300, 2_000_000);
+        while (high - low > 1) {
+            uint256 middle = (low + high) / 2;
+            Limits memory limits = Limits({gas: uint32(middle), reserve: 0, maxReturn: 0, minReturn: 0});
+            ModifiedHost tried = new ModifiedHost(primary, secondary, _config(), limits);
+            (bool ok, bytes memory answer) = address(tried).call(_probe());
+            if (ok && abi.decode(answer, (Outcome)) == Outcome.Ok) high = middle;
+            else low = middle;
+            assertTrue(vm.revertToState(cold));
+        }
+        return uint32(high);
+    }
+
+    function _edge(uint256 untouched, uint256 low, uint256 high) private returns (uint256) {
+        while (high - low > 1) {
+            uint256 middle = (low + high) / 2;
+            if (_isProbed(untouched, middle)) high = middle;
+            else low = middle;
+        }
+        return high;
+    }
+
+    function _isProbed(uint256 untouched, uint256 gas_) private returns (bool) {
+        assertTrue(vm.revertToState(untouched));
+        bytes32 before = vm.load(watched, id);
+        (bool ok, bytes memory answer) = watched.call{gas: gas_}(_probe());
+        if (ok) {
+            assertEq(abi.decode(answer, (uint8)), uint8(Outcome.Ok), "a healthy primary was blamed");
+            assertEq(host.breaker().failureCount, 0, "failures after a good probe");
+            return true;
+        }
+        assertEq(vm.load(watched, id), before, "word");
+        if (answer.length > 0) assertEq(bytes4(answer), GuardedCall.InsufficientGas.selector, "error");
+        return false;
+    }
+
+    function _probe() private pure returns (bytes memory) {
+        return abi.encodeCall(DecoratedHost.probeWith, (abi.encodeCall(ModifiedHost.runningBefore, ())));
     }
 
     function _assertReads(uint256) internal pure override {}

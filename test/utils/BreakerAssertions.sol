@@ -98,7 +98,7 @@ abstract contract BreakerAssertions is Test {
         _watch();
     }
 
-    function _assertAccesses(uint256 sstores) private {
+    function _assertAccesses(uint256 sstores) internal virtual {
         (bytes32[] memory reads, bytes32[] memory writes) = vm.accesses(watched);
         assertEq(writes.length, sstores, "number of SSTOREs");
         // Forge lists each written slot among the read ones, too.

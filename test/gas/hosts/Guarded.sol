@@ -5,7 +5,7 @@ import {Host} from "./Host.sol";
 import {Breaker, CircuitBreaker} from "contracts/CircuitBreaker.sol";
 import {GuardedCall, Limits, PackedLimits} from "contracts/GuardedCall.sol";
 import {Outcome} from "contracts/Outcome.sol";
-import {FREE, LOCK, RUN} from "contracts/TransientLock.sol";
+import {lock, unlock} from "contracts/TransientLock.sol";
 import {ICircuitBreaker} from "contracts/interfaces/ICircuitBreaker.sol";
 import {IHuman} from "contracts/interfaces/IHuman.sol";
 
@@ -34,15 +34,15 @@ contract Guarded is Host {
 
     function safeAsk() external override returns (string memory) {
         if (!_breaker.isOpen()) {
-            _lock();
+            lock();
             (Outcome outcome, string memory answer) = _askPrimary();
             if (outcome == Outcome.Ok) {
                 _breaker.success();
-                _unlock();
+                unlock();
                 return answer;
             }
             _breaker.fail(outcome, 1);
-            _unlock();
+            unlock();
         }
         return secondary.speak();
     }
@@ -54,11 +54,11 @@ contract Guarded is Host {
     }
 
     function _attempt() private returns (Outcome outcome, string memory answer) {
-        _lock();
+        lock();
         (outcome, answer) = _askPrimary();
         if (outcome == Outcome.Ok) _breaker.success();
         else _breaker.fail(outcome, 1);
-        _unlock();
+        unlock();
     }
 
     function _askPrimary() private view returns (Outcome outcome, string memory answer) {
@@ -68,23 +68,6 @@ contract Guarded is Host {
             bool ok;
             (ok, answer) = GuardedCall.decodeString(data);
             if (!ok) outcome = Outcome.BadReturn;
-        }
-    }
-
-    function _lock() private {
-        uint256 phase;
-        assembly ("memory-safe") {
-            phase := tload(LOCK)
-        }
-        if (phase != FREE) revert ICircuitBreaker.Reentered();
-        assembly ("memory-safe") {
-            tstore(LOCK, RUN)
-        }
-    }
-
-    function _unlock() private {
-        assembly ("memory-safe") {
-            tstore(LOCK, FREE)
         }
     }
 }

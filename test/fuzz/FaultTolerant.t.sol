@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.24;
+
+import {BareHost} from "../mocks/BareHost.sol";
+import {DecoratedHost} from "../mocks/DecoratedHost.sol";
+import {ITeller} from "../mocks/ITeller.sol";
+import {Teller} from "../mocks/Teller.sol";
+import {RawAnswer} from "../mocks/weird/RawAnswer.sol";
+import {RawRevert} from "../mocks/weird/RawRevert.sol";
+import {Answers} from "../utils/Answers.sol";
+import {COOLDOWN, START, THRESHOLD} from "../utils/Defaults.sol";
+import {Random, Stream} from "../utils/Random.sol";
+import {Word} from "../utils/Word.sol";
+import {Breaker, Config} from "contracts/CircuitBreaker.sol";
+import {Limits} from "contracts/GuardedCall.sol";
+import {Outcome} from "contracts/Outcome.sol";
+import {Resilient} from "contracts/examples/Resilient.sol";
+import {Test} from "forge-std/Test.sol";
+
+/// @notice A host that keeps what its policy was told.
+contract ListeningHost is DecoratedHost {
+    event Told(Outcome outcome, bytes4 errorSelector);
+
+    constructor(ITeller primary_, ITeller secondary_, Config memory config, Limits memory limits)
+        DecoratedHost(primary_, secondary_, config, limits)
+    {}
+
+    function _record(Breaker storage breaker_, Outcome outcome, bytes4 errorSelector) internal override {
+        emit Told(outcome, errorSelector);
+        super._record(breaker_, outcome, errorSelector);
+    }
+}
+
+/// @notice The bare call is the yardstick: where it answers, a host answers with the same bytes; where it reverts, that
+///         is recorded and the secondary answers.
+contract FaultTolerantFuzzTest is Test {
+    using Random for Stream;
+
+    Teller private secondary = new Teller("I am the secondary");
+    BareHost private bareSecondary = new BareHost(secondary);
+
+    function testFuzz_AnAnswerIsThatOfTheBareCall(uint256 seed) external {
+        Stream memory stream = Stream(seed);
+        bytes memory answer = stream.oneIn(2) ? Answers.word(stream) : Answers.text(stream);
+        _isAsBare(address(new RawAnswer(answer)), stream);
+    }
+
+    function testFuzz_AnyBytesAreAnsweredAsByTheBareCall(bytes memory answer, uint256 seed) external {
+        _isAsBare(address(new RawAnswer(answer)), Stream(seed));
+    }
+
+    function testFuzz_AnyRevertIsRecorded(bytes memory data, uint256 seed) external {
+        _isAsBare(address(new RawRevert(data)), Stream(seed));
+    }
+
+    function testFuzz_APolicyIsToldTheSelector(bytes memory data, bool isProbe) external {
+        vm.warp(START);
+        ListeningHost host = new ListeningHost(ITeller(address(new RawRevert(data))), secondary, _config(), _limits());
+        bytes4 selector;
+        if (data.length >= 4) selector = bytes4(data);
+        vm.expectEmit(true, true, true, true, address(host));
+        emit ListeningHost.Told(Outcome.Reverted, selector);
+        if (isProbe) host.probe(host.breakers()[0]);
+        else host.vault();
+    }
+
+    /// A `Resilient` accepts strings from 64 to 4,096 bytes, offset and length included.
+    function testFuzz_ResilientAnswersAsTheBareCall(uint256 seed) external {
+        vm.warp(START);
+        bytes memory answer = Answers.text(Stream(seed));
+        ITeller primary = ITeller(address(new RawAnswer(answer)));
+        Resilient host = new Resilient(primary, secondary, THRESHOLD, COOLDOWN);
+        Breaker memory breaker = host.breaker();
+        try new BareHost(primary).speak() returns (string memory expected) {
+            if (answer.length >= 64) {
+                assertEq(host.safeAsk(), expected);
+                assertEq(vm.load(address(host), 0), bytes32(Word.pack(breaker)), "word");
+                return;
+            }
+        } catch {}
+        assertEq(host.safeAsk(), "I am the secondary");
+        breaker.failureCount = 1;
+        breaker.lastFailureAt = START;
+        assertEq(vm.load(address(host), 0), bytes32(Word.pack(breaker)), "word");
+    }
+
+    function _isAsBare(address primary, Stream memory stream) private {
+        vm.warp(START);
+        DecoratedHost host = new DecoratedHost(ITeller(primary), secondary, _config(), _limits());
+        bytes memory call = _call(stream);
+        Breaker memory breaker = host.breaker();
+        breaker.failureCount = 1;
+        vm.store(address(host), 0, bytes32(Word.pack(breaker)));
+
+        (bool isGood, bytes memory expected) = address(new BareHost(ITeller(primary))).call(call);
+        if (!isGood) (, expected) = address(bareSecondary).call(call);
+        (bool ok, bytes memory answer) = address(host).call(call);
+        assertTrue(ok, "reverted");
+        assertEq(answer, expected, "answer");
+
+        if (bytes4(call) != ITeller.read.selector) {
+            breaker.failureCount = isGood ? 0 : 2;
+            breaker.lastFailureAt = isGood ? 0 : START;
+        }
+        assertEq(vm.load(address(host), 0), bytes32(Word.pack(breaker)), "word");
+    }
+
+    function _call(Stream memory stream) private view returns (bytes memory) {
+        uint256 kind = stream.below(6);
+        if (kind == 0) return abi.encodeCall(ITeller.accepts, (address(this)));
+        if (kind == 1) return abi.encodeCall(ITeller.vault, ());
+        if (kind == 2) return abi.encodeCall(ITeller.change, ());
+        if (kind == 3) return abi.encodeCall(ITeller.deposit, (address(this)));
+        if (kind == 4) return abi.encodeCall(ITeller.read, (1));
+        return abi.encodeWithSignature("speak()");
+    }
+
+    function _config() private pure returns (Config memory) {
+        return Config(THRESHOLD, COOLDOWN, 1, COOLDOWN, 0, 0);
+    }
+
+    function _limits() private pure returns (Limits memory) {
+        return Limits({gas: 1_000_000, reserve: 150_000, maxReturn: 0, minReturn: 0});
+    }
+}

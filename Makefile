@@ -83,6 +83,10 @@ fuzz: setup ## The same properties with many more runs
 coverage: setup ## Lines and branches of contracts/ that tests reach
 	forge coverage --no-match-coverage '^(test|script)/'
 
+.PHONY: evidence-gas
+evidence-gas: setup ## How often other defences blame a healthy primary that was given too little gas
+	FOUNDRY_NO_MATCH_PATH='test/{gas,selftest}/**' forge test --match-path 'test/evidence/**' -vv
+
 .PHONY: selftest
 selftest: setup ## Breaks copies of this repository and sees make test turn red
 	tools/selftest

@@ -52,7 +52,7 @@ library FailureRate {
     error SizeOutOfRange(uint8 size, uint8 min, uint8 max);
     /// @notice The minimum is at least 1, and at most the size, or it would never be reached.
     error MinCallsOutOfRange(uint8 minCalls, uint8 min, uint8 max);
-    /// @notice A share of nothing would trip at the first failure, and one above the whole never.
+    /// @notice A share of nothing is reached without a failure, and one above the whole never.
     error ShareBpsOutOfRange(uint16 shareBps, uint16 min, uint16 max);
 
     // ─── Constants ───
@@ -98,7 +98,7 @@ library FailureRate {
 
     /// @notice Records an outcome in the ring and in the breaker.
     /// @dev    Reverts with `BreakerNotConfigured` where ring or breaker is not configured, on a success as well as on
-    /// a failure: the first call shows it. Nothing else reverts.
+    ///         a failure: the first call shows it. Nothing else reverts.
     /// @param  weight What a failure counts for in the breaker if the share does not trip it; 0 = ignore the failure.
     function record(FailureRing storage self, Breaker storage breaker, Outcome outcome, uint16 weight) internal {
         uint256 word;

@@ -121,7 +121,7 @@ abstract contract FaultsTest is BreakerAssertions {
     }
 
     function test_WhenSomebodyWasThereAndDestroyedItself() external givenAPrimaryWithoutCode {
-        _isRecorded(address(new SelfDestructed()), _told(Outcome.NoCode));
+        _isRecorded(SelfDestructed.deploy(), _told(Outcome.NoCode));
     }
 
     function test_WhenItIsAPersonWithMoney() external givenAPrimaryWithoutCode {

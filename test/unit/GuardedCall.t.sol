@@ -172,7 +172,7 @@ contract GuardedCallTest is Test {
     }
 
     function test_WhenSomebodyWasThereAndDestroyedItself() external givenAnAddressWithoutCode {
-        _callBoth(address(new SelfDestructed()), Outcome.NoCode, "");
+        _callBoth(SelfDestructed.deploy(), Outcome.NoCode, "");
     }
 
     function test_WhenItIsAPersonWithMoney() external givenAnAddressWithoutCode {

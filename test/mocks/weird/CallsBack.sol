@@ -14,6 +14,8 @@ contract CallsBack {
     bytes public heard;
     bool public wasRefused;
 
+    receive() external payable {}
+
     function callBack(address whom, bytes calldata call, bool hides, bytes calldata answer) external {
         (_whom, _call, _hides, _answer) = (whom, call, hides, answer);
     }

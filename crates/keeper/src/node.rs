@@ -48,21 +48,29 @@ impl Node {
             |what| Refusal::Usage(format!("--rpc-url {what}; an example is http://127.0.0.1:8545"));
         let url = Url::parse(&url.0).map_err(|error| usage(format!("is not a URL: {error}")))?;
         match url.scheme() {
-            "http" | "https" => Ok(Self::at(url)),
+            "http" | "https" => Self::at(url),
             "ws" | "wss" => Err(usage("is a WebSocket; give the node's HTTP endpoint".to_owned())),
             scheme => Err(usage(format!("starts with `{scheme}:`, which is not HTTP"))),
         }
     }
 
     /// A node of our own, whose URL has no secret.
-    pub(crate) fn at(url: Url) -> Self {
+    pub(crate) fn at(url: Url) -> Result<Self, Refusal> {
         // Scheme, host and port: the path, the query and the user part are where keys are.
         let host = url.origin().ascii_serialization();
+        // A redirect would be told the URL, and with it the key, as where it was sent from.
         let client = reqwest::Client::builder()
             .timeout(REQUEST_TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
             .build()
-            .expect("a client with a timeout only is always valid");
-        Self { provider: ProviderBuilder::default().connect_reqwest(client, url), host }
+            .map_err(|error| {
+                let cause = root(&error);
+                Refusal::Configuration(format!(
+                    "no HTTP client: {cause}; are CA certificates installed?"
+                ))
+            })?;
+        Ok(Self { provider: ProviderBuilder::default().connect_reqwest(client, url), host })
     }
 
     /// The chain id, which must be the expected one where there is one.
@@ -102,7 +110,7 @@ pub(crate) struct Expected<'a> {
 pub(crate) fn explain(error: &TransportError) -> String {
     match error {
         RpcError::ErrorResp(answer) => {
-            format!("the node answers with error {}: {}", answer.code, answer.message)
+            format!("the node answers with error {}: {}", answer.code, printable(&answer.message))
         }
         RpcError::DeserError { .. } | RpcError::NullResp => {
             "the answer is not that of an Ethereum node; is the URL right?".to_owned()
@@ -121,6 +129,12 @@ pub(crate) fn explain(error: &TransportError) -> String {
         }
         _ => "the request failed".to_owned(),
     }
+}
+
+/// What a node says, on one line of bounded length: it must not be able to write lines of its own into a log.
+fn printable(message: &str) -> String {
+    const LENGTH: usize = 200;
+    message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LENGTH).collect()
 }
 
 /// The first cause: "connection refused" rather than "error sending request".
@@ -147,4 +161,15 @@ pub(crate) fn transport_error(error: &eyre::Report) -> Option<&TransportError> {
             }
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_node_says_stays_on_one_line_of_bounded_length() {
+        assert_eq!(printable("bad\nblock 1  closed\u{1b}[31m"), "bad block 1  closed [31m");
+        assert_eq!(printable(&"x".repeat(1_000)).len(), 200);
+    }
 }

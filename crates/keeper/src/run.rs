@@ -34,7 +34,7 @@ async fn follow(args: RunArgs) -> eyre::Result<()> {
     let target = Target::new(args.target.watch, args.target.deployment.as_deref())?;
     let resolved = reach(&node, &target, args.node.chain).await?;
 
-    let first = args.from_block.or(resolved.first_block).unwrap_or(resolved.head + 1);
+    let first = args.from_block.or(resolved.first_block).unwrap_or(resolved.head.saturating_add(1));
     announce(&node, &resolved, first);
 
     let watch = Watch::new(node.provider.clone(), resolved.contracts.clone(), first);
@@ -85,7 +85,7 @@ fn announce(node: &Node, resolved: &Resolved, first: u64) {
         "watching {what} on chain {} at {}, from block {first}",
         resolved.chain, node.host
     ));
-    if first > resolved.head + 1 {
+    if first > resolved.head.saturating_add(1) {
         say(&format!("the chain is at block {}: waiting for block {first}", resolved.head));
     }
     for silent in &resolved.silent {

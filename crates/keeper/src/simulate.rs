@@ -17,16 +17,18 @@ use fusebox_simulator::{
     engine::{AnvilEngine, EngineError, Sealed},
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use std::{fs, sync::Arc};
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::sync::{Notify, mpsc};
 
 pub(crate) async fn simulate(args: SimulateArgs) -> eyre::Result<()> {
     let scenario = scenario(&args)?;
-    if let Some(out) = &args.out {
-        // Before the run: an answer that cannot be kept is not worth waiting for.
-        fs::create_dir_all(out)
-            .map_err(|error| Refusal::Configuration(format!("--out {}: {error}", out.display())))?;
-    }
+    // Before the run: an answer that cannot be kept is not worth waiting for.
+    let result = args.out.as_deref().map(create).transpose()?;
     let run = tokio::select! {
         stopped = shutdown::requested() => {
             stopped?;
@@ -35,22 +37,37 @@ pub(crate) async fn simulate(args: SimulateArgs) -> eyre::Result<()> {
         run = play(&scenario) => run?,
     };
 
-    if args.json {
-        output::document(&run)?;
-    } else {
-        output::line(&timeline(&run).trim_fmt())?;
-        output::line(&ribbon(&run))?;
-        output::line(&summary(&run))?;
+    if let Some((mut file, path)) = result {
+        let text = serde_json::to_string_pretty(&run)?;
+        file.write_all(text.as_bytes()).wrap_err_with(|| path.display().to_string())?;
     }
-    if let Some(out) = &args.out {
-        let path = out.join("result.json");
-        fs::write(&path, serde_json::to_string_pretty(&run)?)
-            .wrap_err_with(|| path.display().to_string())?;
-        if !args.json {
-            output::line(&format!("\nresult: {}", path.display()))?;
-        }
+    match print(&run, &args) {
+        // The verdict stands, whether or not somebody reads the rest.
+        Err(error) if output::gone(&error) => {}
+        printed => printed?,
     }
     verdict(&run)
+}
+
+fn create(out: &Path) -> Result<(File, PathBuf), Refusal> {
+    let path = out.join("result.json");
+    let file = fs::create_dir_all(out).and_then(|()| File::create(&path));
+    let file =
+        file.map_err(|error| Refusal::Configuration(format!("--out {}: {error}", path.display())))?;
+    Ok((file, path))
+}
+
+fn print(run: &Run, args: &SimulateArgs) -> eyre::Result<()> {
+    if args.json {
+        return output::document(run);
+    }
+    output::line(&timeline(run).trim_fmt())?;
+    output::line(&ribbon(run))?;
+    output::line(&summary(run))?;
+    match &args.out {
+        Some(out) => output::line(&format!("\nresult: {}", out.join("result.json").display())),
+        None => Ok(()),
+    }
 }
 
 fn scenario(args: &SimulateArgs) -> Result<Scenario, Refusal> {
@@ -72,7 +89,7 @@ async fn play(scenario: &Scenario) -> eyre::Result<Run> {
         EngineError::NotFound(error) => Refusal::Unreachable(error.to_string()).into(),
         error => eyre::Report::from(error),
     })?;
-    let mut observer = Watching::start(&engine);
+    let mut observer = Watching::start(&engine)?;
     // Hidden by the library where standard error is no terminal.
     let bar = ProgressBar::new(0).with_style(ProgressStyle::default_bar());
     let progress = |Progress { done, blocks }| {
@@ -121,13 +138,13 @@ struct Watching {
 const CHAIN: u64 = 31_337;
 
 impl Watching {
-    fn start(engine: &AnvilEngine) -> Self {
-        let watch = Watch::new(Node::at(engine.url()).provider, None, 0);
+    fn start(engine: &AnvilEngine) -> Result<Self, Refusal> {
+        let watch = Watch::new(Node::at(engine.url())?.provider, None, 0);
         let hint = watch.hint();
         let (sender, facts) = mpsc::channel(64);
         // It ends when the receiver is dropped; should it end before, the channel tells.
         tokio::spawn(watch.run(sender));
-        Self { facts, hint, fold: Fold::new(CHAIN) }
+        Ok(Self { facts, hint, fold: Fold::new(CHAIN) })
     }
 }
 

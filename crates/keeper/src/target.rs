@@ -8,6 +8,7 @@ use crate::{
 use alloy::{
     primitives::{Address, B256, U256},
     providers::Provider,
+    transports::TransportError,
 };
 use fusebox_bindings::ICircuitBreaker;
 use std::{fmt, path::Path};
@@ -153,10 +154,18 @@ async fn list(node: &Node, address: Address) -> eyre::Result<Option<Vec<B256>>> 
     use alloy::contract::Error;
     match ICircuitBreaker::new(address, &node.provider).breakers().call().await {
         Ok(slots) => Ok(Some(slots)),
+        // Anything but a revert is the node's failure, and says nothing of the contract.
+        Err(Error::TransportError(error)) if !is_revert(&error) => Err(error.into()),
         // It reverted or answered something else: not of this interface.
-        Err(Error::TransportError(error)) if error.as_error_resp().is_none() => Err(error.into()),
         Err(_) => Ok(None),
     }
+}
+
+/// Nodes agree on the word, and not on the code.
+fn is_revert(error: &TransportError) -> bool {
+    error
+        .as_error_resp()
+        .is_some_and(|answer| answer.code == 3 || answer.message.contains("revert"))
 }
 
 #[cfg(test)]

@@ -99,6 +99,8 @@ pub struct Watch<P> {
     contracts: Option<Vec<Address>>,
     first: u64,
     tail: Tail,
+    /// A block as far below the ground as a reorg is followed: while it stands, a ground that left is a reorg.
+    anchor: Option<Block>,
     range: u64,
     /// A lower tip with another hash is believed when it is seen twice.
     doubted: Option<B256>,
@@ -133,6 +135,7 @@ impl<P: Provider> Watch<P> {
             contracts,
             first,
             tail: Tail::default(),
+            anchor: None,
             range: MAX_RANGE,
             doubted: None,
             unreachable: false,
@@ -193,8 +196,12 @@ impl<P: Provider> Watch<P> {
                 return Ok(());
             }
             if tip.number - next >= REORG_WINDOW {
+                // Ranges are not linked by parent hashes: what was told must still stand.
+                if self.rewind(&tip, facts).await? {
+                    continue;
+                }
                 self.backfill(next, tip.number - REORG_WINDOW, facts).await?;
-            } else if !self.walk(next, tip.number, facts).await? {
+            } else if !self.walk(next, &tip, facts).await? {
                 // A node behind a balancer that does not have the block yet: the next tick asks again.
                 return Ok(());
             }
@@ -205,8 +212,16 @@ impl<P: Provider> Watch<P> {
     async fn begin(&mut self, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
         // The genesis block has no logs, so it may be the ground itself.
         let ground = self.header(self.first.saturating_sub(1).into()).await?;
-        let Some(ground) = ground else { return Ok(false) };
+        let Some(ground) = ground else {
+            if self.first > tip.number.saturating_add(1) {
+                return Ok(false);
+            }
+            return Err(missing(self.first.saturating_sub(1)));
+        };
         let block = block(&ground);
+        let below = block.number.saturating_sub(REORG_WINDOW);
+        let anchor = self.header(below.into()).await?.ok_or_else(|| missing(below))?;
+        self.anchor = Some(self::block(&anchor));
         self.tail.restart(Walked::empty(block));
         tell(facts, Fact::Block { block, tip: block.number == tip.number }).await?;
         Ok(true)
@@ -219,46 +234,64 @@ impl<P: Provider> Watch<P> {
             self.doubted = None;
             return Ok(());
         }
+        // Below all that is remembered there is nothing to compare with: a node that lags.
+        if known.is_none() {
+            return Ok(());
+        }
         // A lower tip may be a node that lags on another fork: it is believed when it says the same again.
         if tip.number < self.tail.tip().number && self.doubted.replace(tip.hash) != Some(tip.hash) {
             return Ok(());
         }
         self.doubted = None;
-        self.rewind(facts).await
+        self.rewind(tip, facts).await.map(drop)
     }
 
-    /// Back to the last block that is still on the chain.
-    async fn rewind(&mut self, facts: &Facts) -> Result<(), Halt> {
+    /// Back to the last block that is still on the chain. Whether there was anything to take back.
+    async fn rewind(&mut self, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
+        let mut moved = false;
         loop {
-            let tip = self.tail.tip();
-            let there = self.header(tip.number.into()).await?;
-            if there.is_some_and(|header| header.hash == tip.hash) {
-                return Ok(());
-            }
-            let Some(gone) = self.tail.pop() else {
-                return Err(Halt::Final(WatchError::OtherChain {
-                    number: tip.number,
-                    hash: tip.hash,
-                }));
+            let last = self.tail.tip();
+            // Above the node's tip there is nothing any more; below it, a block that it does not have says nothing.
+            let there = if last.number > tip.number {
+                None
+            } else {
+                Some(self.header(last.number.into()).await?.ok_or_else(|| missing(last.number))?)
             };
-            for event in gone.events.into_iter().rev() {
-                tell(facts, Fact::Retracted(event)).await?;
+            if there.as_ref().is_some_and(|header| header.hash == last.hash) {
+                return Ok(moved);
             }
+            if let Some(gone) = self.tail.pop() {
+                moved = true;
+                for event in gone.events.into_iter().rev() {
+                    tell(facts, Fact::Retracted(event)).await?;
+                }
+                continue;
+            }
+            // The ground itself left. Nothing was told of it, so another takes its place, if this is the same chain.
+            let other = WatchError::OtherChain { number: last.number, hash: last.hash };
+            let Some(anchor) = self.anchor else { return Err(Halt::Final(other)) };
+            let still = self.header(anchor.number.into()).await?;
+            if still.ok_or_else(|| missing(anchor.number))?.hash != anchor.hash {
+                return Err(Halt::Final(other));
+            }
+            let Some(ground) = there else { return Ok(moved) };
+            self.tail.restart(Walked::empty(block(&ground)));
+            moved = true;
         }
     }
 
-    /// One block, by its parent's hash. False where the node does not have it yet.
-    async fn walk(&mut self, number: u64, tip: u64, facts: &Facts) -> Result<bool, Halt> {
-        let Some(header) = self.header(number.into()).await? else { return Ok(false) };
+    /// One block, by its parent's hash. False where the node does not have its tip yet.
+    async fn walk(&mut self, number: u64, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
+        let Some(header) = self.header(number.into()).await? else {
+            return if number < tip.number { Err(missing(number)) } else { Ok(false) };
+        };
         let parent = self.tail.tip();
         if header.parent_hash != parent.hash {
-            self.rewind(facts).await?;
-            if self.tail.tip() == parent {
-                let reason = format!(
+            if !self.rewind(tip, facts).await? {
+                return Err(Halt::Unanswered(format!(
                     "the node's block {number} does not follow its block {}",
                     parent.number
-                );
-                return Err(Halt::Unanswered(reason));
+                )));
             }
             return Ok(true);
         }
@@ -277,8 +310,11 @@ impl<P: Provider> Watch<P> {
             }
             tell(facts, fact).await?;
         }
-        self.tail.push(Walked { block, events });
-        tell(facts, Fact::Block { block, tip: number == tip }).await?;
+        if self.tail.push(Walked { block, events }) {
+            // What was told is no longer all remembered: an older ground cannot be replaced.
+            self.anchor = None;
+        }
+        tell(facts, Fact::Block { block, tip: number == tip.number }).await?;
         Ok(true)
     }
 
@@ -293,11 +329,16 @@ impl<P: Provider> Watch<P> {
                 self.range = (to - from).div_ceil(2);
                 return Ok(());
             }
-            Err(error) => return Err(error.into()),
+            // It may also be too much to answer in time: less the next time, and not at once.
+            Err(error) => {
+                self.range = (to - from).div_ceil(2).max(1);
+                return Err(error.into());
+            }
         };
-        self.range = (self.range * 2).min(MAX_RANGE);
+        // Until all of it is told: looking up the blocks of many logs may be too much as well.
+        self.range = (to - from).div_ceil(2).max(1);
         let Some(end) = self.header(to.into()).await? else {
-            return Err(Halt::Unanswered(format!("the node has no block {to} below its tip")));
+            return Err(missing(to));
         };
         let mut at: Option<Block> = None;
         let mut told = Vec::new();
@@ -305,6 +346,11 @@ impl<P: Provider> Watch<P> {
             let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else {
                 return Err(Halt::Unanswered("the node gave a log without its block".to_owned()));
             };
+            if !(from..=to).contains(&number) {
+                return Err(Halt::Unanswered(format!(
+                    "the node gave a log of block {number}, unasked"
+                )));
+            }
             let block = match at {
                 Some(block) if block.hash == hash => block,
                 _ => self.block_of(&log, number, hash).await?,
@@ -316,6 +362,8 @@ impl<P: Provider> Watch<P> {
         for fact in told {
             tell(facts, fact).await?;
         }
+        self.range = (to - from + 1).saturating_mul(2).min(MAX_RANGE);
+        self.anchor = None;
         let block = block(&end);
         self.tail.restart(Walked::empty(block));
         tell(facts, Fact::Block { block, tip: false }).await
@@ -337,13 +385,15 @@ impl<P: Provider> Watch<P> {
     /// In chain order, each once and each asked for: what a node must give, checked before it is believed.
     fn checked(&self, mut logs: Vec<Log>) -> Result<Vec<Log>, Halt> {
         let position = |log: &Log| (log.block_number, log.log_index);
-        logs.retain(|log| !log.removed);
         logs.sort_by_key(position);
         let repeated = logs.windows(2).any(|pair| position(&pair[0]) == position(&pair[1]));
         if repeated || logs.iter().any(|log| log.log_index.is_none()) {
             return Err(Halt::Unanswered(
                 "the node gave a log twice, or without its index".to_owned(),
             ));
+        }
+        if logs.iter().any(|log| log.removed) {
+            return Err(Halt::Unanswered("the node gave a log of a block that left".to_owned()));
         }
         let asked =
             |log: &Log| self.contracts.as_ref().is_none_or(|asked| asked.contains(&log.address()));
@@ -376,6 +426,10 @@ impl<P: Provider> Watch<P> {
 
 pub(crate) fn block(header: &Header) -> Block {
     Block { number: header.number, hash: header.hash, time: header.timestamp }
+}
+
+fn missing(number: u64) -> Halt {
+    Halt::Unanswered(format!("the node has no block {number} below its tip"))
 }
 
 async fn tell(facts: &Facts, fact: Fact) -> Result<(), Halt> {

@@ -41,7 +41,7 @@ impl Tail {
 
     /// The number of the block to come.
     pub(super) fn next(&self) -> u64 {
-        self.tip().number + 1
+        self.tip().number.saturating_add(1)
     }
 
     /// The hash of a block that is remembered.
@@ -51,11 +51,10 @@ impl Tail {
         Some(self.blocks.get(index)?.block.hash)
     }
 
-    pub(super) fn push(&mut self, walked: Walked) {
+    /// Adds a block, and forgets the oldest one beyond the window. Whether it did.
+    pub(super) fn push(&mut self, walked: Walked) -> bool {
         self.blocks.push_back(walked);
-        while self.blocks.len() as u64 > REORG_WINDOW + 1 {
-            self.blocks.pop_front();
-        }
+        self.blocks.len() as u64 > REORG_WINDOW + 1 && self.blocks.pop_front().is_some()
     }
 
     /// Forgets the newest block; `None` where it is the only one left, which is the ground to stand on.
@@ -81,11 +80,11 @@ mod tests {
         let mut tail = Tail::default();
         tail.restart(walked(0));
         for number in 1..=REORG_WINDOW {
-            tail.push(walked(number));
+            assert!(!tail.push(walked(number)));
         }
         assert_eq!(tail.hash_of(0), Some(B256::ZERO));
         assert_eq!(tail.next(), REORG_WINDOW + 1);
-        tail.push(walked(REORG_WINDOW + 1));
+        assert!(tail.push(walked(REORG_WINDOW + 1)));
         assert_eq!(tail.hash_of(0), None);
         assert_eq!(tail.hash_of(1), Some(walked(1).block.hash));
         assert_eq!(tail.hash_of(REORG_WINDOW + 1), Some(walked(REORG_WINDOW + 1).block.hash));
@@ -96,7 +95,7 @@ mod tests {
     fn the_last_block_is_never_popped() {
         let mut tail = Tail::default();
         tail.restart(walked(7));
-        tail.push(walked(8));
+        assert!(!tail.push(walked(8)));
         assert_eq!(tail.pop().unwrap().block.number, 8);
         assert!(tail.pop().is_none());
         assert_eq!(tail.tip().number, 7);

@@ -228,6 +228,29 @@ async fn a_reorg_takes_back_what_left_the_chain() {
 }
 
 #[tokio::test]
+async fn a_reorg_of_the_block_it_began_at_is_no_other_chain() {
+    let chain = Chain::start().await;
+    let keeper = watch(&chain, &["--json"]);
+    keeper.says("is closed at block");
+    chain.advance(1).await;
+    chain.advance(1).await;
+    // This one's ground is the tip, which is replaced.
+    let again = watch(&chain, &["--json"]);
+    again.says("is closed at block");
+    let _: serde_json::Value =
+        chain.provider.raw_request("anvil_reorg".into(), (1, json!([]))).await.unwrap();
+    let block = chain.trip().await;
+    for keeper in [keeper, again] {
+        let line = keeper.json();
+        assert_eq!(
+            (&line["type"], &line["block"]["number"]),
+            (&"breaker.opened".into(), &block.into())
+        );
+        assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+    }
+}
+
+#[tokio::test]
 async fn anywhere_finds_contracts_that_nobody_named() {
     let chain = Chain::start().await;
     let url = chain.url();

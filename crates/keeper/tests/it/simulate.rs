@@ -1,6 +1,7 @@
 //! `keeper simulate`: the main job as a program.
 
 use crate::support::{keeper, keeper_output, stderr, stdout};
+use std::process::Stdio;
 
 #[test]
 fn it_prints_the_timeline_the_ribbon_and_the_sums() {
@@ -81,6 +82,7 @@ fn what_cannot_be_played_is_refused_with_the_remedy() {
             "there are failure_threshold, cooldown",
         ),
         (&["outage-and-recovery", "--out", "/dev/null/x"], 3, "/dev/null/x"),
+        (&["outage-and-recovery", "--out", "/proc"], 3, "/proc/result.json"),
     ] {
         let output = keeper_output(["simulate"].iter().chain(args));
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
@@ -97,4 +99,15 @@ fn a_missing_anvil_is_named_with_what_to_do() {
     for part in ["/no/such/anvil", "make setup", "FUSEBOX_ANVIL"] {
         assert!(stderr(&output).contains(part), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn the_verdict_and_the_result_stand_when_nobody_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let args = ["simulate", "outage-and-recovery", "--policy", "cooldown=50", "--out", out];
+    let mut child = keeper(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(7));
+    assert!(std::fs::metadata(dir.path().join("result.json")).unwrap().len() > 0);
 }

@@ -9,7 +9,7 @@ use alloy::{
         json_rpc::{RpcRecv, RpcSend},
         types::{TransactionReceipt, TransactionRequest},
     },
-    transports::http::reqwest::Url,
+    transports::http::reqwest::{self, Url},
 };
 use serde::Deserialize;
 
@@ -38,8 +38,11 @@ impl AnvilEngine {
             .args(["--timestamp", &START.to_string(), "--base-fee", "0"])
             .args(["--hardfork", "prague"])
             .try_spawn()?;
-        let provider = ProviderBuilder::default().connect_http(instance.endpoint_url());
-        let sender = instance.addresses()[0];
+        // Our own anvil is on this machine: no proxy stands before it.
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        let url = instance.endpoint_url();
+        let provider = ProviderBuilder::default().connect_reqwest(client, url);
+        let sender = *instance.addresses().first().ok_or(EngineError::NoAccount)?;
         Ok(Self { instance, provider, sender, submitted: 0, timestamp: START })
     }
 

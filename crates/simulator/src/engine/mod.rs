@@ -72,6 +72,12 @@ pub enum EngineError {
     /// anvil was there and did not start.
     #[error("anvil did not start: {0}")]
     Start(#[from] alloy::node_bindings::NodeError),
+    /// anvil started without an account to send from.
+    #[error("anvil has no account to send from")]
+    NoAccount,
+    /// There can be no HTTP client, as where no CA certificates are installed.
+    #[error("no HTTP client: {0}")]
+    Client(#[from] alloy::transports::http::reqwest::Error),
     /// anvil did not answer, or answered with an error.
     #[error("anvil failed at {method}: {source}")]
     Rpc {

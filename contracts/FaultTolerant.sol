@@ -9,20 +9,19 @@ import {ICircuitBreaker} from "./interfaces/ICircuitBreaker.sol";
 
 /// @title  FaultTolerant
 /// @notice The decorator: a function whose body is the unguarded call, and nothing else, survives what that call does.
-/// @dev    *How.* The outer frame calls the same function once more, on itself, with exactly the budget. So
-/// *everything* that goes wrong in the body (a revert, no code, an answer that cannot be decoded, no gas left) is one
-/// failed
-///         call. It is recorded; its effects and its value have come back with it. Then the backup is called and its
+/// @dev    *How.* The outer frame calls the same function once more, on itself, with exactly the budget. So whatever
+///         goes wrong in the body (a revert, no code, an answer that cannot be decoded, no gas left) is one failed
+///         call. It is recorded; its effects and its value have come back with it. Then the backup is called, and its
 ///         bytes are returned untouched. The arguments of the modifiers are evaluated in both frames: immutables only.
 ///
 ///         *Warning: other modifiers.* The outer frame returns in assembly. So what a modifier before this one has
-/// after its `_` never runs, and what it has before runs twice, the second time with the host as `msg.sender`. Only
-///         checks that use `_caller()` belong there. `nonReentrant` before it bricks the host; it goes after it. A
-/// check in the body is an outcome that anyone can cause.
+///         after its `_` never runs, and what it has before runs twice, the second time with the host as
+///         `msg.sender`. Only checks that use `_caller()` belong there. `nonReentrant` before it bricks the host; it
+///         goes after it. A check in the body is an outcome that anyone can cause.
 ///
 ///         *Warning: calls.* A host never calls its own decorated functions, and they do not nest: `Reentered`. A
-/// primary that is itself guarded needs a budget above its own `needed`. A primary that sends value back to its caller
-///         is not supported.
+///         primary that is itself guarded needs a budget above its own `needed`. A primary that sends value back to
+///         its caller is not supported.
 abstract contract FaultTolerant is ICircuitBreaker {
     using CircuitBreaker for Breaker;
     using GuardedCall for PackedLimits;
@@ -36,6 +35,12 @@ abstract contract FaultTolerant is ICircuitBreaker {
 
     /// What must be left to ask: a 64th is kept, and something is spent on the way.
     uint256 private constant _ASK_NEEDED = 52_000;
+
+    /// Where the caller is in the lock, above the phase. There nobody but the outer frame can have written it; behind
+    /// the calldata, a body that passes on bytes of its caller's choice could be made to say anyone.
+    uint256 private constant _CALLER_AT = 8;
+
+    uint256 private constant _PHASE = type(uint8).max;
 
     // ─── Decorators ───
 
@@ -75,15 +80,14 @@ abstract contract FaultTolerant is ICircuitBreaker {
     // ─── For hosts ───
 
     /// @notice Who called the decorated function: what `msg.sender` would be without the decorator. In a probe it is
-    /// the host, never the prober.
+    ///         the host, never the prober.
     function _caller() internal view returns (address sender) {
         if (msg.sender != address(this)) return msg.sender;
-        // Checks before the decorator come before the attempt says that it runs.
-        uint256 phase = _phase();
-        if (phase != EXPECT && phase != RUN) return msg.sender;
         assembly ("memory-safe") {
-            sender := shr(96, calldataload(sub(calldatasize(), 20)))
+            sender := shr(_CALLER_AT, tload(LOCK))
         }
+        // Nobody called a probe, and the host asks by itself.
+        if (sender == address(0)) return address(this);
     }
 
     /// @notice Where policies plug in: what becomes of an outcome.
@@ -102,7 +106,7 @@ abstract contract FaultTolerant is ICircuitBreaker {
         returns (Outcome outcome)
     {
         if (breaker.isOpen()) return Outcome.NotTried;
-        if (_phase() != FREE) revert Reentered();
+        if (_held() != FREE) revert Reentered();
         assembly ("memory-safe") {
             tstore(LOCK, ASK)
         }
@@ -113,15 +117,14 @@ abstract contract FaultTolerant is ICircuitBreaker {
         assembly ("memory-safe") {
             tstore(LOCK, EXPECT)
         }
-        bytes memory attempt = abi.encodePacked(data, address(this));
         uint256 input;
         assembly ("memory-safe") {
-            input := add(attempt, 32)
+            input := add(data, 32)
         }
         // After the question, which is not paid for by the budget.
         limits.mustFit(0);
         uint256 before = gasleft();
-        if (_callSelf(limits, 0, input, attempt.length)) _record(breaker, Outcome.Ok, 0);
+        if (_callSelf(limits, 0, input, data.length)) _record(breaker, Outcome.Ok, 0);
         else outcome = _recordFailure(breaker, before, limits);
         assembly ("memory-safe") {
             tstore(LOCK, FREE)
@@ -132,17 +135,23 @@ abstract contract FaultTolerant is ICircuitBreaker {
 
     /// The host's own call enters here once, and goes on to the body.
     function _enter() private {
-        uint256 phase = _phase();
-        if (phase == ASK) _sayDecorated();
-        if (phase != EXPECT) revert Reentered();
+        uint256 held;
         assembly ("memory-safe") {
-            tstore(LOCK, RUN)
+            held := tload(LOCK)
+        }
+        if (held & _PHASE != EXPECT) {
+            if (held == ASK) _sayDecorated();
+            revert Reentered();
+        }
+        assembly ("memory-safe") {
+            // The caller stays.
+            tstore(LOCK, add(held, sub(RUN, EXPECT)))
         }
     }
 
     function _isOuterView() private view returns (bool) {
         if (msg.sender != address(this)) return true;
-        if (_phase() == ASK) _sayDecorated();
+        if (_held() == ASK) _sayDecorated();
         return false;
     }
 
@@ -166,29 +175,26 @@ abstract contract FaultTolerant is ICircuitBreaker {
     /// The outer frame up to the backup. Returns the call as it came, where the primary did not answer; otherwise it
     /// does not return.
     function _attempt(Breaker storage breaker, PackedLimits limits) private returns (uint256 data, uint256 size) {
-        // The call as it came, with the caller behind it.
-        uint256 length;
         assembly ("memory-safe") {
             data := mload(0x40)
             size := calldatasize()
-            length := add(size, 20)
             calldatacopy(data, 0, size)
-            mstore(add(data, size), shl(96, caller()))
-            mstore(0x40, add(data, and(add(size, 63), not(31))))
+            mstore(0x40, add(data, and(add(size, 31), not(31))))
         }
         uint256 word = breaker.load();
         if (CircuitBreaker.isOpenAt(word, block.timestamp)) return (data, size);
 
         // First, since a re-entrant call has too little gas as well.
-        if (_phase() != FREE) revert Reentered();
+        if (_held() != FREE) revert Reentered();
         assembly ("memory-safe") {
-            tstore(LOCK, EXPECT)
+            tstore(LOCK, or(EXPECT, shl(_CALLER_AT, caller())))
         }
         limits.mustFit(msg.value);
         uint256 before = gasleft();
-        if (_callSelf(limits, msg.value, data, length)) {
+        if (_callSelf(limits, msg.value, data, size)) {
             // Kept before the record, which may call somebody and lose it.
             uint256 answer;
+            uint256 length;
             assembly ("memory-safe") {
                 answer := mload(0x40)
                 length := returndatasize()
@@ -287,9 +293,10 @@ abstract contract FaultTolerant is ICircuitBreaker {
         }
     }
 
-    function _phase() private view returns (uint256 phase) {
+    /// The lock: the phase, and above it who called.
+    function _held() private view returns (uint256 held) {
         assembly ("memory-safe") {
-            phase := tload(LOCK)
+            held := tload(LOCK)
         }
     }
 }

@@ -6,7 +6,7 @@ import {Outcome} from "./Outcome.sol";
 /// @notice What a guarded call may use and return, in the form to read and write. `GuardedCall.pack` checks it.
 /// @param  gas       The budget: exactly what the target is given. Measure it cold, and add a margin.
 /// @param  reserve   Gas that must be left beside the budget, for what the host does after the call: recording, an
-/// event, the backup, and copying `maxReturn` bytes.
+///                   event, the backup, and copying `maxReturn` bytes.
 /// @param  maxReturn The longest answer that is accepted, in bytes; no more is ever copied.
 /// @param  minReturn The shortest answer that is accepted, in bytes; 32 for a number, 64 for a string.
 struct Limits {
@@ -27,9 +27,9 @@ type PackedLimits is uint128;
 /// @dev    *Why not `try`.* A `try` reverts where the target has no code and where its answer cannot be decoded, and it
 ///         copies whatever it is given. Worse, whoever sends the transaction chooses the gas: a healthy target that is
 ///         starved fails like a broken one. No check after the call can tell the two apart once the gas ran out one
-/// call deeper, and `eth_estimateGas` converges by itself on the amount at which the target starves. So the target is
-///         called with *exactly its budget* or not at all: too little gas reverts with `InsufficientGas`, before the
-///         call, and everything else is an outcome.
+///         call deeper, and `eth_estimateGas` converges by itself on the amount at which the target starves. So the
+///         target is called with *exactly its budget* or not at all: too little gas reverts with `InsufficientGas`,
+///         before the call, and everything else is an outcome.
 ///
 ///         *Assumptions.* The budget was measured with all accounts and slots cold, and is enough for a healthy target.
 ///         The target may be hostile: it can burn its budget, and no more.
@@ -117,7 +117,7 @@ library GuardedCall {
 
     /// @notice Calls with effects. Reverts with `InsufficientGas` or `InsufficientBalance`; all else is an outcome.
     /// @dev    Warning: `ReturnTooLarge` and `BadReturn` follow a call that succeeded, whose effects stand and whose
-    /// value is gone. Who cannot accept that calls inside a frame of its own, and reverts that frame.
+    ///         value is gone. Who cannot accept that calls inside a frame of its own, and reverts that frame.
     /// @return outcome What came of it.
     /// @return answer  The answer, or the revert data cut off at `maxReturn`; empty where nothing is to be read.
     function tryCall(address target, uint256 value, bytes memory data, PackedLimits limits)

@@ -3,15 +3,16 @@ pragma solidity ^0.8.24;
 
 import {ICircuitBreaker} from "./interfaces/ICircuitBreaker.sol";
 
-// The one lock of a host, held over an attempt and its record, so that each attempt is recorded once. It is a phase in
-// transient storage: 100 gas a read or write, and free after the transaction. It is read before it is written: in a
-// static frame, where a re-entrant primary often is, the write would burn all gas instead of reverting.
+// The one lock of a host, held over an attempt and its record, so that each attempt is recorded once. It is a word in
+// transient storage: 100 gas a read or write, and free after the transaction. The lowest byte is the phase; what is
+// above it is the holder's, and zero while nobody holds the lock. It is read before it is written: in a static frame,
+// where a re-entrant primary often is, the write would burn all gas instead of reverting.
 //
 // Constants and no functions: these are read and written on the path of every call, in assembly, which takes constants
 // of a file and not those of a library, and a function would cost each call 20 gas.
 
 /// @dev Where the phase is. Compilers count slots up from zero and hashes take all 256 bits, so four bytes in the
-/// middle meet neither: those of keccak256("fusebox.lock").
+///      middle meet neither: those of keccak256("fusebox.lock").
 uint256 constant LOCK = 0xbaff5280;
 
 /// @dev Nobody attempts anything.

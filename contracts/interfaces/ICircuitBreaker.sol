@@ -16,7 +16,7 @@ interface ICircuitBreaker {
     error Reentered();
 
     /// @notice The function that `probe` calls is not decorated, so nothing that came of it could be blamed on a
-    /// primary.
+    ///         primary.
     error NotDecorated();
 
     /// @notice The backup was needed, and there is no contract at its address.

@@ -59,7 +59,7 @@ contract FaultTolerantTest is DecoratedTest {
         _assertUntouched();
     }
 
-    /// What travels behind it is neither seen by a body nor by the secondary.
+    /// What is behind the arguments reaches the secondary, too.
     function test_WhenALongCallComesIn() external givenItIsClosed {
         bytes memory call = bytes.concat(abi.encodeCall(host.accepts, (address(this))), new bytes(10_000));
         vm.expectCall(address(primary), abi.encodeCall(host.accepts, (address(this))), 2);

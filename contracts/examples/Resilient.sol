@@ -18,6 +18,11 @@ import {IHuman} from "../interfaces/IHuman.sol";
 contract Resilient is ICircuitBreaker {
     using CircuitBreaker for Breaker;
 
+    /// @notice There is no contract at the secondary's address, and nothing would catch that when it is needed.
+    error SecondaryWithoutCode(IHuman secondary);
+    /// @notice A secondary that is the primary fails with it.
+    error SecondaryIsPrimary(IHuman secondary);
+
     /// @notice Whom it asks first.
     IHuman public immutable primary;
 
@@ -31,11 +36,13 @@ contract Resilient is ICircuitBreaker {
 
     Breaker private _breaker;
 
-    /// @param primary_         Whom to ask first.
-    /// @param secondary_       Whom to ask otherwise.
+    /// @param primary_         Whom to ask first. One that is not there is a failure like any other.
+    /// @param secondary_       Whom to ask otherwise; another contract.
     /// @param failureThreshold Consecutive failures of the primary after which it is left alone; at least 1.
     /// @param cooldown         Seconds after which it is tried again; at least 1.
     constructor(IHuman primary_, IHuman secondary_, uint16 failureThreshold, uint32 cooldown) {
+        if (address(secondary_).code.length == 0) revert SecondaryWithoutCode(secondary_);
+        if (secondary_ == primary_) revert SecondaryIsPrimary(secondary_);
         primary = primary_;
         secondary = secondary_;
         _breaker = CircuitBreaker.build(failureThreshold, cooldown);

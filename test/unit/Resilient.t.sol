@@ -7,6 +7,7 @@ import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {Breaker, CircuitBreaker, State} from "contracts/CircuitBreaker.sol";
 import {Resilient} from "contracts/examples/Resilient.sol";
 import {ICircuitBreaker} from "contracts/interfaces/ICircuitBreaker.sol";
+import {IHuman} from "contracts/interfaces/IHuman.sol";
 
 /// @notice What Resilient tells about itself: enough for a stranger to find its breaker and to understand it.
 contract ResilientReadingTest is ResilientTest {
@@ -29,6 +30,22 @@ contract ResilientReadingTest is ResilientTest {
     function test_RevertWhen_ItIsConstructedWithACooldownOfZero() external {
         vm.expectRevert(CircuitBreaker.CooldownZero.selector);
         new Resilient(primary, secondary, THRESHOLD, 0);
+    }
+
+    function test_RevertWhen_ItIsConstructedWithoutASecondary() external {
+        IHuman nobody = IHuman(makeAddr("nobody"));
+        vm.expectRevert(abi.encodeWithSelector(Resilient.SecondaryWithoutCode.selector, nobody));
+        new Resilient(primary, nobody, THRESHOLD, COOLDOWN);
+    }
+
+    function test_RevertWhen_ItIsConstructedWithTheSecondaryZero() external {
+        vm.expectRevert(abi.encodeWithSelector(Resilient.SecondaryWithoutCode.selector, address(0)));
+        new Resilient(primary, IHuman(address(0)), THRESHOLD, COOLDOWN);
+    }
+
+    function test_RevertWhen_ItIsConstructedWithThePrimaryTwice() external {
+        vm.expectRevert(abi.encodeWithSelector(Resilient.SecondaryIsPrimary.selector, primary));
+        new Resilient(primary, primary, THRESHOLD, COOLDOWN);
     }
 
     /// From the signatures, so that a change of the interface is noticed.

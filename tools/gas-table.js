@@ -5,9 +5,8 @@ const fs = require('fs');
 const path = require('path');
 
 const root = path.join(__dirname, '..');
-const gas = JSON.parse(fs.readFileSync(path.join(root, 'snapshots/safeAsk.json'), 'utf8'));
 
-// What each path is measured against: the same transaction without a breaker.
+// What each path is measured against: the same transaction without a breaker. There is no probe without one.
 const PATHS = {
   'closed, ok': 'plain',
   'closed, first fail': 'try/catch: fails',
@@ -16,8 +15,19 @@ const PATHS = {
   'open': 'plain backup',
   'half-open, ok': 'plain',
   'half-open, fails': 'try/catch: fails',
+  'probe, ok': null,
+  'probe, fails': null,
 };
-const HOSTS = ['by hand', 'guarded', 'decorated', 'decorated with', 'article layout'];
+
+// Where each host was measured, and what without a breaker has the same functions as it.
+const HOSTS = {
+  'by hand': 'safeAsk',
+  'guarded': 'safeAsk',
+  'decorated': 'safeAsk',
+  'decorated with': 'safeAsk',
+  'proxy': 'proxy',
+  'article layout': 'safeAsk',
+};
 
 const BEGIN = '<!-- gas:begin -->';
 const END = '<!-- gas:end -->';
@@ -27,8 +37,10 @@ function stop(why) {
   process.exit(1);
 }
 
-function figure(name) {
-  if (!(name in gas)) stop(`snapshots/safeAsk.json has no "${name}"`);
+function figure(snapshot, name) {
+  const file = `snapshots/${snapshot}.json`;
+  const gas = JSON.parse(fs.readFileSync(path.join(root, file), 'utf8'));
+  if (!(name in gas)) stop(`${file} has no "${name}"`);
   return Number(gas[name]);
 }
 
@@ -36,14 +48,13 @@ const shown = (n) => n.toLocaleString('en-US');
 const signed = (n) => (n < 0 ? '−' : '+') + shown(Math.abs(n));
 
 function table() {
-  const head = ['path', 'without a breaker', ...HOSTS];
+  const head = ['path', 'without a breaker', ...Object.keys(HOSTS)];
   const rows = Object.entries(PATHS).map(([name, baseline]) => {
-    const without = figure(baseline);
-    const cells = HOSTS.map((host) => {
-      const total = figure(`${host}: ${name}`);
-      return `${shown(total)} (${signed(total - without)})`;
+    const cells = Object.entries(HOSTS).map(([host, snapshot]) => {
+      const total = figure(snapshot, `${host}: ${name}`);
+      return baseline ? `${shown(total)} (${signed(total - figure(snapshot, baseline))})` : shown(total);
     });
-    return [name, `${shown(without)} (${baseline})`, ...cells];
+    return [name, baseline ? `${shown(figure('safeAsk', baseline))} (${baseline})` : '–', ...cells];
   });
   const rule = head.map((_, column) => (column === 0 ? '---' : '---:'));
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

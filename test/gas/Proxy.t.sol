@@ -5,6 +5,7 @@ import {StandingPlain, StandingTryCatch} from "./hosts/Standing.sol";
 import {Config} from "contracts/CircuitBreaker.sol";
 import {FaultTolerantProxy, RECORD_CALLS} from "contracts/FaultTolerantProxy.sol";
 import {Limits} from "contracts/GuardedCall.sol";
+import {Outcome} from "contracts/Outcome.sol";
 import {Moody} from "contracts/examples/Moody.sol";
 import {Stoic} from "contracts/examples/Stoic.sol";
 import {IHuman} from "contracts/interfaces/IHuman.sol";
@@ -55,6 +56,8 @@ contract ProxyGasTest is Test {
         skip(COOLDOWN);
         _measure(address(proxy), "proxy: half-open, fails");
         skip(COOLDOWN);
+        _probe(proxy, "proxy: probe, fails", Outcome.Reverted);
+        skip(COOLDOWN);
         moody.toggleMood();
         _measure(address(proxy), "proxy: half-open, ok");
         moody.toggleMood();
@@ -62,6 +65,9 @@ contract ProxyGasTest is Test {
         IAsked(address(proxy)).speak();
         gas = _measure(address(proxy), "proxy: later trip");
         assertApproxEqRel(gas, trip, 0.02e18, "later trip");
+        moody.toggleMood();
+        skip(COOLDOWN);
+        _probe(proxy, "proxy: probe, ok", Outcome.Ok);
     }
 
     /// The default.
@@ -73,14 +79,14 @@ contract ProxyGasTest is Test {
         uint256 gas = _measure(address(proxy), "proxy, probes only: closed, fails");
         assertLe(gas, caught + 3800, "closed, fails");
 
-        _probe(proxy, "proxy, probes only: probe, first fail");
+        _probe(proxy, "proxy, probes only: probe, first fail", Outcome.Reverted);
         proxy.probe(0);
-        _probe(proxy, "proxy, probes only: probe, trip");
+        _probe(proxy, "proxy, probes only: probe, trip", Outcome.Reverted);
         assertLe(_measure(address(proxy), "proxy, probes only: open"), backup + 1950, "open");
         moody.toggleMood();
         skip(COOLDOWN);
-        _probe(proxy, "proxy, probes only: probe, half-open, ok");
-        _probe(proxy, "proxy, probes only: probe, closed, ok");
+        _probe(proxy, "proxy, probes only: probe, half-open, ok", Outcome.Ok);
+        _probe(proxy, "proxy, probes only: probe, closed, ok", Outcome.Ok);
     }
 
     function _measureBaselines() private returns (uint256 ok, uint256 backup, uint256 caught) {
@@ -97,9 +103,10 @@ contract ProxyGasTest is Test {
         return vm.snapshotGasLastCall("proxy", path);
     }
 
-    function _probe(FaultTolerantProxy proxy, string memory path) private {
-        proxy.probe(0);
+    function _probe(FaultTolerantProxy proxy, string memory path, Outcome expected) private {
+        Outcome outcome = proxy.probe(0);
         vm.snapshotGasLastCall("proxy", path);
+        assertEq(uint8(outcome), uint8(expected), path);
     }
 
     function _proxy(uint8 flags) private returns (FaultTolerantProxy) {

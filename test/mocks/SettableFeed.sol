@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
-import {AggregatorV3Interface} from "contracts/interfaces/AggregatorV3Interface.sol";
+import {AggregatorV3Interface} from "../../contracts/interfaces/AggregatorV3Interface.sol";
 
 /// @title  SettableFeed
 /// @notice A feed that says what the test wants it to say, and is down when the test wants that.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
+import {ICircuitBreaker} from "../../../contracts/interfaces/ICircuitBreaker.sol";
 import {SettableFeed} from "../SettableFeed.sol";
-import {ICircuitBreaker} from "contracts/interfaces/ICircuitBreaker.sol";
 
 /// @title  ReentrantFeed
 /// @notice When asked for its decimals, calls the host back. Fails when that is refused; other failures give it

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
-import {ICircuitBreaker} from "contracts/interfaces/ICircuitBreaker.sol";
-import {IHuman} from "contracts/interfaces/IHuman.sol";
+import {ICircuitBreaker} from "../../../contracts/interfaces/ICircuitBreaker.sol";
+import {IHuman} from "../../../contracts/interfaces/IHuman.sol";
 
 /// @title  ReentrantHuman
 /// @notice When asked, calls the asker back. Then it fails with what came of that, or hides it and answers.

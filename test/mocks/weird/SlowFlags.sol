@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
-import {IFlags} from "contracts/interfaces/IFlags.sol";
+import {IFlags} from "../../../contracts/interfaces/IFlags.sol";
 
 /// @title  SlowFlags
 /// @notice Every flag is raised, and reading one takes nearly all the gas that there is.

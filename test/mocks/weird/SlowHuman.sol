@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
-import {IHuman} from "contracts/interfaces/IHuman.sol";
+import {IHuman} from "../../../contracts/interfaces/IHuman.sol";
 
 /// @title  SlowHuman
 /// @notice Healthy, but answers only after so much work. Starved of it, it fails like one who is not.

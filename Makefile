@@ -19,6 +19,7 @@ endif
 # Below these numbers a filter with a typo, or a suite that was not found, has left tests out: forge exits 0 then.
 export FORGE_TESTS_AT_LEAST := 1110
 export GAS_TESTS_AT_LEAST := 9
+export CONSUMER_TESTS_AT_LEAST := 25
 export CARGO_TESTS_AT_LEAST := 125
 
 # forge lint leaves artifacts without bytecode in its cache, which forge would take for built: it gets its own.
@@ -47,7 +48,7 @@ demo: setup ## The main job on an embedded anvil: an outage, and how the breaker
 	@target/debug/keeper simulate outage-and-recovery --out target/demo
 
 .PHONY: test
-test: setup ## All tests: forge, gas snapshot, bindings, cargo
+test: setup ## All tests: forge, gas snapshot, bindings, the library as installed, cargo
 	@tools/test
 
 .PHONY: lint

@@ -93,9 +93,16 @@ selftest: setup ## Breaks copies of this repository and sees make test turn red
 	tools/selftest
 
 .PHONY: docs
-docs: setup ## rustdoc
+docs: setup $(TOOLS)/mdbook ## The book, NatSpec and rustdoc, all below target/
+	node tools/docs.js
+	$(TOOLS)/mdbook build docs
+# What a page links to outside of docs/ is not in the book: such a link leads into the checkout.
+	find target/book -name '*.html' -exec sed -i.bak -E 's#href="((\.\./)+)README\.html#href="\1../README.md#g' {} +
+	find target/book -name '*.bak' -delete
+# By default it would write into docs/.
+	forge doc --build --out target/natspec
 	cargo doc --locked --workspace --no-deps
-	@echo "rustdoc: target/doc. There is no book yet."
+	@echo "the book: target/book/index.html, NatSpec: target/natspec/book/index.html, rustdoc: target/doc"
 
 .PHONY: bench
 bench: gas ## Measured figures: today that is gas; nothing else is measured yet
@@ -115,6 +122,9 @@ prove loom mutate lint-deep:
 .PHONY: clean
 clean: ## Everything that was built, not what was installed
 	rm -rf out cache broadcast target
+
+$(TOOLS)/mdbook:
+	cargo install --locked --quiet --root target/tools mdbook@0.5.4
 
 $(TOOLS)/bulloak:
 	cargo install --locked --quiet --root target/tools bulloak@0.9.2

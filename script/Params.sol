@@ -1,48 +1,53 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
-import {CommonBase} from "forge-std/Base.sol";
+import {Planned} from "./Planned.sol";
+import {Object} from "./Values.sol";
+import {Examples} from "./kinds/Examples.sol";
+import {Feed} from "./kinds/Feed.sol";
+import {Proxy} from "./kinds/Proxy.sol";
+import {FaultTolerantProxy} from "contracts/FaultTolerantProxy.sol";
+import {ResilientFeed} from "contracts/ResilientFeed.sol";
+import {Moody} from "contracts/examples/Moody.sol";
+import {Resilient} from "contracts/examples/Resilient.sol";
+import {Stoic} from "contracts/examples/Stoic.sol";
 
-/// @notice What makes up a deployment, as script/params/<network>.json gives it.
-/// @param  salt             `salt`: 32 bytes in hex. The same salt and parameters give the same addresses on every
-///                          chain; another salt gives a second deployment beside the first.
-/// @param  moodyGreeting    `moody_greeting`: what the primary says.
-/// @param  stoicGreeting    `stoic_greeting`: what the backup says.
-/// @param  failureThreshold `failure_threshold`: consecutive failures that trip the breaker; 1 to 65,535.
-/// @param  cooldown         `cooldown`: seconds from a trip to half-open; 1 to 4,294,967,295.
+/// @notice What script/params/<network>.json asks for.
+/// @param  file      The file's path.
+/// @param  salt      32 bytes. The same salt and parameters give the same addresses on every chain; another salt gives
+///                   a second deployment beside the first.
+/// @param  contracts What to deploy, each after those it refers to.
 struct Params {
+    string file;
     bytes32 salt;
-    string moodyGreeting;
-    string stoicGreeting;
-    uint16 failureThreshold;
-    uint32 cooldown;
+    Planned[] contracts;
 }
 
 /// @title  ParamsReader
-/// @notice Reads the parameters of the network that a script is connected to: script/params/<network>.json.
+/// @notice Reads what is to be deployed on the network that a script is connected to: script/params/<network>.json,
+///
+///         { "salt": …, "contracts": { NAME: { "artifact": …, … } } }
+///
+///         deployments/README.md says which keys each artifact has. One contract refers to another by its name.
 /// @dev    The network is named after the chain id, so that the parameters meant for a test chain can't reach mainnet
-///         by a default. Where the id has no name here, or should not decide (a local fork of another chain), the
-///         environment variable `FUSEBOX_NETWORK` names the file: `FUSEBOX_NETWORK=holesky` for
+///         by a default. Where the id has no name here, or should not decide (a local fork of another chain, a second
+///         file), the environment variable `FUSEBOX_NETWORK` names the file: `FUSEBOX_NETWORK=holesky` for
 ///         script/params/holesky.json.
-abstract contract ParamsReader is CommonBase {
+abstract contract ParamsReader is Examples, Proxy, Feed {
     /// @notice The chain's id has no name here: add the file, and set `FUSEBOX_NETWORK` to its name without `.json`.
     error UnknownNetwork(uint256 chainId);
-    /// @notice There is no such file.
-    error NoParams(string path);
-    /// @notice The file is not a JSON object.
-    error NotAnObject();
-    /// @notice The file lacks this key.
-    error MissingParam(string key);
-    /// @notice The file has a key that nothing reads: a typo, or a policy that the contracts can't follow.
-    error UnknownParam(string key);
-    /// @notice The value of this key can't be used.
-    error BadParam(string key, string value, string expected);
+    /// @notice There is no such file: add it, or set `FUSEBOX_NETWORK` to the name of one that there is.
+    error NoParams(string file);
+    /// @notice Names are the keys of files and commands: a letter, then letters, digits, `-` and `_`.
+    error BadName(string file, string name);
+    /// @notice This contract and `other` are one and the same, since all their parameters are equal: remove one.
+    error SameContract(string file, string name, string other);
 
-    string private constant _SALT = "salt";
-    string private constant _MOODY_GREETING = "moody_greeting";
-    string private constant _STOIC_GREETING = "stoic_greeting";
-    string private constant _FAILURE_THRESHOLD = "failure_threshold";
-    string private constant _COOLDOWN = "cooldown";
+    enum Mark {
+        New,
+        Visiting,
+        Done
+    }
 
     function _paramsPath() internal view returns (string memory) {
         string memory network = vm.envOr("FUSEBOX_NETWORK", string(""));
@@ -57,92 +62,125 @@ abstract contract ParamsReader is CommonBase {
         revert UnknownNetwork(chainId);
     }
 
-    function _readParams(string memory path) internal view returns (Params memory) {
-        if (!vm.exists(path)) revert NoParams(path);
-        return _parseParams(vm.readFile(path));
+    function _readParams(string memory file) internal view returns (Params memory) {
+        if (!vm.exists(file)) revert NoParams(file);
+        return _parseParams(file, vm.readFile(file));
     }
 
-    function _parseParams(string memory json) internal view returns (Params memory params) {
-        _checkKeys(json);
-        params.salt = _bytes32(json, _SALT);
-        params.moodyGreeting = _string(json, _MOODY_GREETING);
-        params.stoicGreeting = _string(json, _STOIC_GREETING);
-        // Both fit: that is what the bound is for.
-        // forge-lint: disable-next-line(unsafe-typecast)
-        params.failureThreshold = uint16(_uint(json, _FAILURE_THRESHOLD, type(uint16).max));
-        // forge-lint: disable-next-line(unsafe-typecast)
-        params.cooldown = uint32(_uint(json, _COOLDOWN, type(uint32).max));
-    }
-
-    // ─── Values ───
-
-    /// A cheatcode's own error says what it met but not at which key. Hence a try around each.
-
-    function _bytes32(string memory json, string memory key) private pure returns (bytes32) {
-        try vm.parseJsonBytes32(json, _path(key)) returns (bytes32 value) {
-            return value;
-        } catch {
-            revert BadParam(key, _shown(json, key), "32 bytes in hex");
-        }
-    }
-
-    function _string(string memory json, string memory key) private pure returns (string memory) {
-        try vm.parseJsonString(json, _path(key)) returns (string memory value) {
-            return value;
-        } catch {
-            revert BadParam(key, _shown(json, key), "a string");
-        }
-    }
-
-    function _uint(string memory json, string memory key, uint256 max) private pure returns (uint256) {
-        string memory expected = string.concat("a whole number from 1 to ", vm.toString(max));
-        try vm.parseJsonUint(json, _path(key)) returns (uint256 value) {
-            if (value == 0 || value > max) revert BadParam(key, vm.toString(value), expected);
-            return value;
-        } catch {
-            revert BadParam(key, _shown(json, key), expected);
-        }
-    }
-
-    function _shown(string memory json, string memory key) private pure returns (string memory) {
-        try vm.parseJsonString(json, _path(key)) returns (string memory value) {
-            return value;
-        } catch {
-            return "a list or an object";
-        }
-    }
-
-    // ─── Keys ───
-
-    function _checkKeys(string memory json) private view {
-        string[5] memory known = [_SALT, _MOODY_GREETING, _STOIC_GREETING, _FAILURE_THRESHOLD, _COOLDOWN];
-        string[] memory given = _keys(json);
-        // Unknown before missing: of `cooldwon`, the typo is what the reader has to find.
-        for (uint256 i = 0; i < given.length; i++) {
-            bool isKnown = false;
-            for (uint256 j = 0; j < known.length; j++) {
-                if (_equal(given[i], known[j])) isKnown = true;
+    function _parseParams(string memory file, string memory json) internal view returns (Params memory params) {
+        Object memory root = Object(file, json, "");
+        _checkKeys(root, "salt, contracts");
+        params.file = file;
+        params.salt = _bytes32(root, "salt");
+        string[] memory names = _ordered(root);
+        params.contracts = new Planned[](names.length);
+        for (uint256 i = 0; i < names.length; i++) {
+            Planned memory planned = _plan(root, names[i], params.contracts);
+            bytes32 initCodeHash = keccak256(bytes.concat(planned.creationCode, planned.args));
+            planned.addr = vm.computeCreate2Address(params.salt, initCodeHash);
+            for (uint256 j = 0; j < i; j++) {
+                if (params.contracts[j].addr == planned.addr) {
+                    revert SameContract(file, planned.name, params.contracts[j].name);
+                }
             }
-            if (!isKnown) revert UnknownParam(given[i]);
-        }
-        for (uint256 j = 0; j < known.length; j++) {
-            if (!vm.keyExistsJson(json, _path(known[j]))) revert MissingParam(known[j]);
+            params.contracts[i] = planned;
         }
     }
 
-    function _keys(string memory json) private pure returns (string[] memory) {
-        try vm.parseJsonKeys(json, "$") returns (string[] memory keys) {
-            return keys;
-        } catch {
-            revert NotAnObject();
+    // ─── One contract ───
+
+    function _plan(Object memory root, string memory name, Planned[] memory before)
+        private
+        view
+        returns (Planned memory planned)
+    {
+        Object memory object = Object(root.file, root.json, string.concat("contracts.", name));
+        string memory known = "Moody, Stoic, Resilient, FaultTolerantProxy or ResilientFeed";
+        string memory artifact = _string(object, "artifact", known);
+        planned.name = name;
+        planned.artifact = artifact;
+        planned.hasBreaker = true;
+        if (_equal(artifact, "Moody")) {
+            planned.hasBreaker = false;
+            planned.creationCode = type(Moody).creationCode;
+            planned.args = _speakerArgs(object);
+        } else if (_equal(artifact, "Stoic")) {
+            planned.hasBreaker = false;
+            planned.creationCode = type(Stoic).creationCode;
+            planned.args = _speakerArgs(object);
+        } else if (_equal(artifact, "Resilient")) {
+            planned.creationCode = type(Resilient).creationCode;
+            planned.args = _resilientArgs(object, before);
+        } else if (_equal(artifact, "FaultTolerantProxy")) {
+            planned.creationCode = type(FaultTolerantProxy).creationCode;
+            planned.args = _proxyArgs(object, before);
+        } else if (_equal(artifact, "ResilientFeed")) {
+            planned.creationCode = type(ResilientFeed).creationCode;
+            planned.args = _feedArgs(object, before);
+        } else {
+            _reject(object, "artifact", known);
         }
     }
 
-    function _path(string memory key) private pure returns (string memory) {
-        return string.concat("$.", key);
+    // ─── Their order ───
+
+    /// All names, each after those it refers to, else as in the file.
+    function _ordered(Object memory root) private view returns (string[] memory ordered) {
+        if (!vm.keyExistsJson(root.json, "$.contracts")) {
+            revert MissingParam(root.file, "contracts", "an object of what to deploy, by name");
+        }
+        string[] memory names = _keys(Object(root.file, root.json, "contracts"));
+        for (uint256 i = 0; i < names.length; i++) {
+            if (!_isName(names[i])) revert BadName(root.file, names[i]);
+        }
+        ordered = new string[](names.length);
+        Mark[] memory marks = new Mark[](names.length);
+        uint256 count = 0;
+        for (uint256 i = 0; i < names.length; i++) {
+            count = _visit(root, names, marks, i, ordered, count);
+        }
     }
 
-    function _equal(string memory a, string memory b) private pure returns (bool) {
-        return keccak256(bytes(a)) == keccak256(bytes(b));
+    /// Adds a name after those it refers to. Returns how many are in `ordered`.
+    function _visit(
+        Object memory root,
+        string[] memory names,
+        Mark[] memory marks,
+        uint256 index,
+        string[] memory ordered,
+        uint256 count
+    ) private view returns (uint256) {
+        if (marks[index] == Mark.Done) return count;
+        marks[index] = Mark.Visiting;
+        Object memory object = Object(root.file, root.json, string.concat("contracts.", names[index]));
+        string[] memory keys = _keys(object);
+        for (uint256 i = 0; i < keys.length; i++) {
+            if (!_isReference(keys[i])) continue;
+            string memory target = _string(object, keys[i], _CONTRACT);
+            for (uint256 j = 0; j < names.length; j++) {
+                if (!_equal(names[j], target)) continue;
+                if (marks[j] == Mark.Visiting) _reject(object, keys[i], "a contract that does not need this one");
+                count = _visit(root, names, marks, j, ordered, count);
+            }
+        }
+        marks[index] = Mark.Done;
+        ordered[count] = names[index];
+        return count + 1;
+    }
+
+    function _isReference(string memory key) private pure returns (bool) {
+        return _equal(key, "primary") || _equal(key, "secondary") || _equal(key, "backup");
+    }
+
+    function _isName(string memory name) private pure returns (bool) {
+        bytes memory letters = bytes(name);
+        if (letters.length == 0) return false;
+        for (uint256 i = 0; i < letters.length; i++) {
+            bytes1 c = letters[i];
+            bool isLetter = (c >= "a" && c <= "z") || (c >= "A" && c <= "Z");
+            bool isOther = (c >= "0" && c <= "9") || c == "-" || c == "_";
+            if (!isLetter && (i == 0 || !isOther)) return false;
+        }
+        return true;
     }
 }

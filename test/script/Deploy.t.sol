@@ -1,80 +1,152 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
-import {Breaker} from "contracts/CircuitBreaker.sol";
+import {Plans} from "./Plans.sol";
+import {Breaker, State} from "contracts/CircuitBreaker.sol";
+import {FaultTolerantProxy} from "contracts/FaultTolerantProxy.sol";
+import {GuardedCall} from "contracts/GuardedCall.sol";
+import {Outcome} from "contracts/Outcome.sol";
+import {ResilientFeed} from "contracts/ResilientFeed.sol";
 import {Moody} from "contracts/examples/Moody.sol";
 import {Resilient} from "contracts/examples/Resilient.sol";
 import {Stoic} from "contracts/examples/Stoic.sol";
-import {Test} from "forge-std/Test.sol";
 import {Deploy} from "script/Deploy.s.sol";
 import {Params} from "script/Params.sol";
+import {Planned} from "script/Planned.sol";
+import {Rehearsal} from "script/Rehearsal.sol";
 
-/// @notice What of the script needs no node. A broadcast is tested against anvil, from Rust.
-contract DeployTest is Test {
+/// @notice What of the script needs no node. A broadcast is tested against anvil, by tools/e2e.
+contract DeployTest is Plans {
+    // Where each is in the plan.
+    uint256 private constant MOODY = 0;
+    uint256 private constant STOIC = 1;
+    uint256 private constant PROXY = 2;
+    uint256 private constant FEED = 3;
+    uint256 private constant RESILIENT = 4;
+
     Deploy private script;
-    Params private params = Params(bytes32(uint256(7)), "Hi", "Ho", 4, 50);
 
     function setUp() public {
         vm.roll(1000);
+        _setUpPlans();
         script = new Deploy();
     }
 
     // ─── Deploying ───
 
-    function test_ThreeContractsAreDeployedWithTheirParameters() public {
-        Deploy.Trio memory trio = script.deploy(params);
-        assertEq(Moody(trio.moody.addr).speak(), "Hi");
-        assertEq(Stoic(trio.stoic.addr).speak(), "Ho");
-        Resilient resilient = Resilient(trio.resilient.addr);
-        assertEq(address(resilient.primary()), trio.moody.addr);
-        assertEq(address(resilient.secondary()), trio.stoic.addr);
+    function test_TheTrioIsDeployedWithItsParameters() public {
+        Planned[] memory plan = _deploy(_all(), "new new new new new");
+        assertEq(Moody(plan[MOODY].addr).speak(), "Hi");
+        assertEq(Stoic(plan[STOIC].addr).speak(), "Ho");
+        Resilient resilient = Resilient(plan[RESILIENT].addr);
+        assertEq(address(resilient.primary()), plan[MOODY].addr);
+        assertEq(address(resilient.secondary()), plan[STOIC].addr);
         Breaker memory breaker = resilient.breaker();
         assertEq(breaker.failureThreshold, 4);
         assertEq(breaker.cooldown, 50);
     }
 
+    function test_AProxyIsDeployedWithItsParameters() public {
+        Planned[] memory plan = _deploy(_all(), "new new new new new");
+        FaultTolerantProxy proxy = FaultTolerantProxy(payable(plan[PROXY].addr));
+        assertEq(proxy.primary(), plan[MOODY].addr);
+        assertEq(proxy.backup(), plan[STOIC].addr);
+        assertEq(proxy.owner(), OWNER);
+        bytes32 id = proxy.breakers()[0];
+        (State state, Breaker memory breaker) = proxy.breakerState(id);
+        assertEq(uint256(state), uint256(State.Closed));
+        assertEq(breaker.failureThreshold, 2);
+        assertEq(breaker.flags, 1 | 4); // LATCH, and PROBE_ONLY by default
+        assertEq(uint256(proxy.probe(id)), uint256(Outcome.Ok));
+        assertEq(Moody(address(proxy)).speak(), "Hi");
+    }
+
+    function test_AFeedIsDeployedWithItsParameters() public {
+        Planned[] memory plan = _deploy(_all(), "new new new new new");
+        ResilientFeed feed = ResilientFeed(plan[FEED].addr);
+        (, int256 answer,,,) = feed.latestRoundData();
+        assertEq(answer, 2000e8);
+        assertEq(address(feed.backup()), address(backupFeed));
+        assertEq(feed.breaker().failureThreshold, 5);
+    }
+
     function test_AddressesFollowFromSaltAndInitCode() public {
-        Deploy.Trio memory trio = script.deploy(params);
+        Planned[] memory plan = _deploy(_all(), "new new new new new");
         bytes32 initCodeHash = keccak256(abi.encodePacked(type(Moody).creationCode, abi.encode("Hi")));
-        assertEq(trio.moody.addr, vm.computeCreate2Address(params.salt, initCodeHash, CREATE2_FACTORY));
+        bytes32 salt = bytes32(uint256(7));
+        assertEq(plan[MOODY].addr, vm.computeCreate2Address(salt, initCodeHash, CREATE2_FACTORY));
     }
 
     function test_ASecondRunDeploysNothing() public {
-        Deploy.Trio memory first = script.deploy(params);
-        Deploy.Trio memory second = script.deploy(params);
-        assertTrue(first.moody.isNew && first.stoic.isNew && first.resilient.isNew);
-        assertFalse(second.moody.isNew || second.stoic.isNew || second.resilient.isNew);
-        assertEq(second.moody.addr, first.moody.addr);
-        assertEq(second.stoic.addr, first.stoic.addr);
-        assertEq(second.resilient.addr, first.resilient.addr);
+        Planned[] memory first = _deploy(_all(), "new new new new new");
+        Planned[] memory second = _deploy(_all(), "old old old old old");
+        for (uint256 i = 0; i < first.length; i++) {
+            assertEq(second[i].addr, first[i].addr);
+        }
+    }
+
+    function test_ASecondRunDoesNotNeedThePrimary() public {
+        Planned[] memory plan = _deploy(_all(), "new new new new new");
+        Moody(plan[MOODY].addr).toggleMood();
+        primaryFeed.setDown(true);
+        backupFeed.setDown(true);
+        _deploy(_all(), "old old old old old");
     }
 
     function test_AnotherPolicyDeploysOnlyWhatItConcerns() public {
-        Deploy.Trio memory first = script.deploy(params);
-        params.cooldown = 51;
-        Deploy.Trio memory second = script.deploy(params);
-        assertFalse(second.moody.isNew || second.stoic.isNew);
-        assertTrue(second.resilient.isNew);
-        assertNotEq(second.resilient.addr, first.resilient.addr);
+        Planned[] memory first = _deploy(_all(), "new new new new new");
+        Planned[] memory second =
+            _deploy(_with(_all(), "\"cooldown\": 60,", "\"cooldown\": 59,"), "old old new old old");
+        assertNotEq(second[PROXY].addr, first[PROXY].addr);
+    }
+
+    function test_AnotherPrimaryDeploysAllThatNeedIt() public {
+        _deploy(_all(), "new new new new new");
+        _deploy(_with(_all(), "\"Hi\"", "\"Hey\""), "new old new old new");
     }
 
     function test_AnotherSaltDeploysAllAgain() public {
-        script.deploy(params);
-        params.salt = bytes32(uint256(8));
-        Deploy.Trio memory trio = script.deploy(params);
-        assertTrue(trio.moody.isNew && trio.stoic.isNew && trio.resilient.isNew);
+        _deploy(_all(), "new new new new new");
+        _deploy(_with(_all(), "0007\"", "0008\""), "new new new new new");
     }
 
-    function test_RevertWhen_AConstructorReverts() public {
-        params.cooldown = 0;
-        vm.expectRevert(abi.encodeWithSelector(Deploy.NotCreated.selector, "Resilient"));
+    // ─── Refusing ───
+
+    function test_RevertWhen_AConstructorRefuses() public {
+        // Budget and reserve fit a transaction each, and not together.
+        Params memory params = _parse(_with(_all(), "\"reserve\": 150000", "\"reserve\": 16700000"));
+        vm.expectPartialRevert(GuardedCall.GasBudgetTooLarge.selector);
         script.deploy(params);
+    }
+
+    function test_RevertWhen_AFeedHasNoAnswer() public {
+        primaryFeed.setDown(true);
+        backupFeed.setDown(true);
+        _refuses(_all(), abi.encodeWithSelector(ResilientFeed.NoAnswer.selector));
+    }
+
+    function test_RevertWhen_TheProbeOfAProxyFails() public {
+        // safeAsk(), which Moody does not have.
+        string memory json = _with(_all(), "0x50d85315", "0x2e5b6b6c");
+        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, "proxy", Outcome.Reverted));
+        // Enough for the call, and too little for Moody to read its two slots.
+        json = _with(_all(), "\"gas\": 100000", "\"gas\": 2300");
+        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, "proxy", Outcome.BudgetSpent));
+        // A string has three words.
+        json = _with(_all(), "\"min_return\": 32", "\"min_return\": 97");
+        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, "proxy", Outcome.BadReturn));
+        _deploy(_with(_all(), "\"min_return\": 32", "\"min_return\": 96"), "new new new new new");
     }
 
     function test_RevertWhen_TheChainHasNoFactory() public {
         vm.etch(CREATE2_FACTORY, "");
-        vm.expectRevert(abi.encodeWithSelector(Deploy.NoCreate2Factory.selector, CREATE2_FACTORY));
-        script.deploy(params);
+        _refuses(_all(), abi.encodeWithSelector(Deploy.NoCreate2Factory.selector, CREATE2_FACTORY));
+    }
+
+    function test_RevertWhen_TheFactoryCreatesNothing() public {
+        vm.etch(CREATE2_FACTORY, hex"00");
+        Planned memory first = _parse(_all()).contracts[0];
+        _refuses(_all(), abi.encodeWithSelector(Deploy.NotCreated.selector, first.name, first.addr));
     }
 
     // ─── The deployment file ───
@@ -83,84 +155,106 @@ contract DeployTest is Test {
         vm.chainId(31_337);
         string memory path = "deployments/31337.json";
         string memory before = vm.exists(path) ? vm.readFile(path) : "";
-        (address moody,,) = script.run();
-        assertGt(moody.code.length, 0);
+        script.run();
+        assertGt(reader.read("script/params/anvil.json").contracts[0].addr.code.length, 0);
         assertEq(vm.exists(path) ? vm.readFile(path) : "", before);
     }
 
-    function test_TheFileHasTheThree() public {
+    function test_TheFileHasAllOfThem() public {
         string memory path = _newFile("all");
-        Deploy.Trio memory trio = script.deploy(params);
-        script.record(trio, path, "0123456");
-        string memory json = vm.readFile(path);
-        vm.removeFile(path);
+        Planned[] memory plan = _record(_all(), path, "0123456");
+        string memory json = _take(path);
 
         assertEq(vm.parseJsonUint(json, ".chainId"), block.chainid);
         assertEq(vm.parseJsonString(json, ".commit"), "0123456");
-        assertEq(vm.parseJsonKeys(json, ".contracts").length, 3);
-        assertEq(vm.parseJsonString(json, ".contracts.moody.artifact"), "Moody");
-        assertEq(vm.parseJsonAddress(json, ".contracts.moody.address"), trio.moody.addr);
-        assertEq(vm.parseJsonKeys(json, ".contracts.moody.breakers").length, 0);
-        assertEq(vm.parseJsonString(json, ".contracts.stoic.artifact"), "Stoic");
-        assertEq(vm.parseJsonAddress(json, ".contracts.stoic.address"), trio.stoic.addr);
-        assertEq(vm.parseJsonString(json, ".contracts.resilient.artifact"), "Resilient");
-        assertEq(vm.parseJsonAddress(json, ".contracts.resilient.address"), trio.resilient.addr);
-        assertEq(vm.parseJsonUint(json, ".contracts.resilient.block"), 1000);
-        bytes32 slot = vm.parseJsonBytes32(json, ".contracts.resilient.breakers.primary");
-        assertEq(slot, Resilient(trio.resilient.addr).breakers()[0]);
+        assertEq(vm.parseJsonKeys(json, ".contracts").length, 5);
+        for (uint256 i = 0; i < plan.length; i++) {
+            string memory key = string.concat(".contracts['", plan[i].name, "']");
+            assertEq(vm.parseJsonString(json, string.concat(key, ".artifact")), plan[i].artifact);
+            assertEq(vm.parseJsonAddress(json, string.concat(key, ".address")), plan[i].addr);
+            assertEq(vm.parseJsonUint(json, string.concat(key, ".block")), 1000);
+            assertEq(vm.parseJsonKeys(json, string.concat(key, ".breakers")).length, plan[i].hasBreaker ? 1 : 0);
+        }
+        bytes32 slot = vm.parseJsonBytes32(json, ".contracts['eth-usd'].breakers.primary");
+        assertEq(slot, ResilientFeed(plan[FEED].addr).breakers()[0]);
+        slot = vm.parseJsonBytes32(json, ".contracts.proxy.breakers.primary");
+        assertEq(slot, FaultTolerantProxy(payable(plan[PROXY].addr)).breakers()[0]);
     }
 
     function test_OtherNamesStay() public {
         string memory path = _newFile("merge");
         vm.writeFile(path, "{\"chainId\": 31337, \"commit\": \"\", \"contracts\": {\"my-feed\": {\"block\": 5}}}");
-        script.record(script.deploy(params), path, "");
-        string memory json = vm.readFile(path);
-        vm.removeFile(path);
+        _record(_all(), path, "");
+        string memory json = _take(path);
 
         assertEq(vm.parseJsonUint(json, ".contracts['my-feed'].block"), 5);
-        assertEq(vm.parseJsonKeys(json, ".contracts").length, 4);
+        assertEq(vm.parseJsonKeys(json, ".contracts").length, 6);
     }
 
     function test_ASecondRunKeepsFirstBlockAndCommit() public {
         string memory path = _newFile("again");
-        script.record(script.deploy(params), path, "0123456");
+        _record(_all(), path, "0123456");
         string memory before = vm.readFile(path);
         vm.roll(2000);
-        script.record(script.deploy(params), path, "abcdef0");
-        string memory json = vm.readFile(path);
-        vm.removeFile(path);
-
-        assertEq(json, before);
+        _record(_all(), path, "abcdef0");
+        assertEq(_take(path), before);
     }
 
-    function test_ANewDeploymentReplacesFirstBlockAndCommit() public {
+    function test_ANewDeploymentReplacesAddressFirstBlockAndCommit() public {
         string memory path = _newFile("replace");
-        script.record(script.deploy(params), path, "0123456");
+        _record(_all(), path, "0123456");
         vm.roll(2000);
-        params.cooldown = 51;
-        script.record(script.deploy(params), path, "abcdef0");
-        string memory json = vm.readFile(path);
-        vm.removeFile(path);
+        Planned[] memory plan = _record(_with(_all(), "\"gas\": 60000", "\"gas\": 60001"), path, "abcdef0");
+        string memory json = _take(path);
 
-        assertEq(vm.parseJsonUint(json, ".contracts.moody.block"), 1000);
-        assertEq(vm.parseJsonUint(json, ".contracts.resilient.block"), 2000);
+        assertEq(vm.parseJsonUint(json, ".contracts.proxy.block"), 1000);
+        assertEq(vm.parseJsonUint(json, ".contracts['eth-usd'].block"), 2000);
+        assertEq(vm.parseJsonAddress(json, ".contracts['eth-usd'].address"), plan[FEED].addr);
         assertEq(vm.parseJsonString(json, ".commit"), "abcdef0");
     }
 
     function test_AFoundContractWithoutRecordIsReadFromTheStart() public {
         string memory path = _newFile("lost");
-        script.deploy(params);
+        script.deploy(_parse(_all()));
         vm.roll(2000);
-        script.record(script.deploy(params), path, "");
-        string memory json = vm.readFile(path);
-        vm.removeFile(path);
+        _record(_all(), path, "");
+        assertEq(vm.parseJsonUint(_take(path), ".contracts.resilient.block"), 0);
+    }
 
-        assertEq(vm.parseJsonUint(json, ".contracts.resilient.block"), 0);
+    // ─── Helpers ───
+
+    /// @param news Of each contract whether it has to be new, as in "new old".
+    function _deploy(string memory json, string memory news) private returns (Planned[] memory) {
+        Params memory params = _parse(json);
+        bool[] memory isNew = script.deploy(params);
+        string memory found = "";
+        for (uint256 i = 0; i < isNew.length; i++) {
+            found = string.concat(found, i == 0 ? "" : " ", isNew[i] ? "new" : "old");
+        }
+        assertEq(found, news);
+        return params.contracts;
+    }
+
+    function _refuses(string memory json, bytes memory reason) private {
+        Params memory params = _parse(json);
+        vm.expectRevert(reason);
+        script.deploy(params);
+    }
+
+    function _record(string memory json, string memory path, string memory commit) private returns (Planned[] memory) {
+        Params memory params = _parse(json);
+        script.record(params, script.deploy(params), path, commit);
+        return params.contracts;
     }
 
     /// A file per test, since they run side by side.
     function _newFile(string memory name) private returns (string memory path) {
         path = string.concat("deployments/test-deploy-", name, ".json");
         if (vm.exists(path)) vm.removeFile(path);
+    }
+
+    function _take(string memory path) private returns (string memory json) {
+        json = vm.readFile(path);
+        vm.removeFile(path);
     }
 }

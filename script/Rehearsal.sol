@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.24;
+
+import {Planned} from "./Planned.sol";
+import {Outcome} from "contracts/Outcome.sol";
+import {ICircuitBreaker} from "contracts/interfaces/ICircuitBreaker.sol";
+import {CommonBase} from "forge-std/Base.sol";
+import {console} from "forge-std/console.sol";
+
+/// @title  Rehearsal
+/// @notice Creates a contract where nobody is watching, to see whether it works.
+/// @dev    The deterministic deployer says nothing when a constructor reverts. Created from here, the constructor's own
+///         error is what forge shows. It is never broadcast.
+abstract contract Rehearsal is CommonBase {
+    /// @notice The proxy's probe does not work, so its breaker could open and never close: `probe_calldata` must be a
+    ///         call that the primary answers, within `limits`.
+    /// @param  outcome What came of it.
+    error ProbeFails(string file, string name, Outcome outcome);
+
+    /// Whether a contract that is about to be deployed will work.
+    function _rehearse(string memory file, Planned memory planned) internal {
+        address copy = _construct(file, planned);
+        if (keccak256(bytes(planned.artifact)) != keccak256("FaultTolerantProxy")) return;
+        ICircuitBreaker proxy = ICircuitBreaker(copy);
+        Outcome outcome = proxy.probe(proxy.breakers()[0]);
+        if (outcome != Outcome.Ok) revert ProbeFails(file, planned.name, outcome);
+    }
+
+    /// A copy of a contract. Reverts as its constructor does, after a line that says whose it is.
+    function _construct(string memory file, Planned memory planned) internal returns (address copy) {
+        bytes memory initCode = bytes.concat(planned.creationCode, planned.args);
+        bytes memory reason;
+        assembly ("memory-safe") {
+            copy := create(0, add(initCode, 32), mload(initCode))
+            reason := mload(0x40)
+            mstore(reason, returndatasize())
+            returndatacopy(add(reason, 32), 0, returndatasize())
+            mstore(0x40, add(reason, and(add(returndatasize(), 63), not(31))))
+        }
+        if (copy != address(0)) return copy;
+        console.log("refused:    contracts.%s of %s, by its constructor", planned.name, file);
+        assembly ("memory-safe") {
+            revert(add(reason, 32), mload(reason))
+        }
+    }
+}

@@ -4,7 +4,10 @@
 //! Do not manually edit these files.
 //! These files may be overwritten by the codegen system at any time.
 pub mod circuit_breaker;
+pub mod fault_tolerant_proxy;
+pub mod guarded_call;
 pub mod i_circuit_breaker;
 pub mod moody;
 pub mod resilient;
+pub mod resilient_feed;
 pub mod stoic;

@@ -3,6 +3,7 @@
 mod abi;
 mod config;
 mod outcome;
+mod probe;
 mod step;
 mod word;
 
@@ -11,17 +12,22 @@ mod word;
 #[allow(missing_docs, missing_debug_implementations, unreachable_pub)]
 mod contracts;
 
-pub use word::{Fields, LATCH, NEVER, NotConfigured, ONCE_PER_BLOCK, PROBE_ONLY, State, Word};
+pub use word::{
+    Fields, LATCH, NEVER, NotConfigured, ONCE_PER_BLOCK, PROBE_ONLY, RECORD_CALLS, State, Word,
+};
 
 pub use config::{Config, ConfigError, configure};
 
 pub use outcome::{Cause, Outcome, UnknownOutcome};
 
+pub use probe::ProbeRevert;
+
 pub use step::{Event, TRIP_AT_ONCE, Transition, step};
 
 pub use contracts::{
-    circuit_breaker::CircuitBreaker, i_circuit_breaker::ICircuitBreaker, moody::Moody,
-    resilient::Resilient, stoic::Stoic,
+    circuit_breaker::CircuitBreaker, fault_tolerant_proxy::FaultTolerantProxy,
+    guarded_call::GuardedCall, i_circuit_breaker::ICircuitBreaker, moody::Moody,
+    resilient::Resilient, resilient_feed::ResilientFeed, stoic::Stoic,
 };
 
 /// What a breaker tells the world. The library `CircuitBreaker` declares them, every host emits them.

@@ -15,6 +15,9 @@ pub const LATCH: u8 = 1;
 pub const ONCE_PER_BLOCK: u8 = 2;
 /// Flag: the host records only in `probe`. Hosts enforce it; no transition depends on it.
 pub const PROBE_ONLY: u8 = 4;
+/// Flag that only `FaultTolerantProxy` takes, and turns into no [`PROBE_ONLY`]: it records calls as well. It is never
+/// stored, and in the configuration of any other host it is unknown.
+pub const RECORD_CALLS: u8 = 0x80;
 
 /// 2^40 − 1 unix seconds: the `retry_at` of a breaker that only a person closes, and the largest time there is.
 pub const NEVER: u64 = (1 << 40) - 1;

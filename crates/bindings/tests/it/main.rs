@@ -11,6 +11,7 @@ mod contracts;
 mod differential;
 mod layout;
 mod outcome;
+mod probe;
 mod properties;
 mod strategies;
 mod table;

@@ -4,5 +4,10 @@
 
 #![allow(clippy::unwrap_used)] // here a panic is the report
 
+// As forge writes it.
+#[rustfmt::skip]
+#[allow(missing_debug_implementations, unreachable_pub, dead_code)]
+mod contracts;
+mod estimates;
 mod outage_and_recovery;
 mod support;

@@ -20,7 +20,7 @@ endif
 export FORGE_TESTS_AT_LEAST := 1110
 export GAS_TESTS_AT_LEAST := 9
 export CONSUMER_TESTS_AT_LEAST := 25
-export CARGO_TESTS_AT_LEAST := 125
+export CARGO_TESTS_AT_LEAST := 131
 
 # forge lint leaves artifacts without bytecode in its cache, which forge would take for built: it gets its own.
 LINT := FOUNDRY_OUT=out/lint FOUNDRY_CACHE_PATH=cache/lint

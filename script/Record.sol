@@ -52,7 +52,7 @@ abstract contract Record is CommonBase {
         string memory json =
             string.concat("{\"artifact\":\"", entry.artifact, "\",\"address\":\"", vm.toString(entry.addr));
         json = string.concat(json, "\",\"block\":", vm.toString(entry.firstBlock), ",\"breakers\":{", breakers, "}}");
-        // Dotted, so names that a script writes are plain words: with brackets, writeJson adds a key beside
+        // Dotted, so names have no dots, which `ParamsReader` sees to: with brackets, writeJson adds a key beside
         // `contracts`.
         vm.writeJson(json, path, string.concat("$.contracts.", name));
     }

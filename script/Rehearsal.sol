@@ -12,17 +12,18 @@ import {console} from "forge-std/console.sol";
 /// @dev    The deterministic deployer says nothing when a constructor reverts. Created from here, the constructor's own
 ///         error is what forge shows. It is never broadcast.
 abstract contract Rehearsal is CommonBase {
-    /// @notice The proxy's probe does not work, so its breaker could open and never close: `probe_calldata` must be a
-    ///         call that the primary answers, within `limits`.
-    /// @param  outcome What came of it.
+    /// @notice The primary does not answer within what the parameters allow, so the breaker would open and never close.
+    ///         If the primary is down just now, wait. Else something is wrong in `contracts.NAME`: the primary itself,
+    ///         its gas, the length of its answers, a heartbeat, or `probe_calldata`.
+    /// @param  outcome What came of a probe.
     error ProbeFails(string file, string name, Outcome outcome);
 
     /// Whether a contract that is about to be deployed will work.
     function _rehearse(string memory file, Planned memory planned) internal {
         address copy = _construct(file, planned);
-        if (keccak256(bytes(planned.artifact)) != keccak256("FaultTolerantProxy")) return;
-        ICircuitBreaker proxy = ICircuitBreaker(copy);
-        Outcome outcome = proxy.probe(proxy.breakers()[0]);
+        if (!planned.hasBreaker) return;
+        ICircuitBreaker host = ICircuitBreaker(copy);
+        Outcome outcome = host.probe(host.breakers()[0]);
         if (outcome != Outcome.Ok) revert ProbeFails(file, planned.name, outcome);
     }
 

@@ -128,14 +128,26 @@ contract DeployTest is Plans {
     function test_RevertWhen_TheProbeOfAProxyFails() public {
         // safeAsk(), which Moody does not have.
         string memory json = _with(_all(), "0x50d85315", "0x2e5b6b6c");
-        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, "proxy", Outcome.Reverted));
+        _refusesToProbe(json, "proxy", Outcome.Reverted);
         // Enough for the call, and too little for Moody to read its two slots.
-        json = _with(_all(), "\"gas\": 100000", "\"gas\": 2300");
-        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, "proxy", Outcome.BudgetSpent));
+        _refusesToProbe(_with(_all(), "\"gas\": 100000", "\"gas\": 2300"), "proxy", Outcome.BudgetSpent);
         // A string has three words.
-        json = _with(_all(), "\"min_return\": 32", "\"min_return\": 97");
-        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, "proxy", Outcome.BadReturn));
+        _refusesToProbe(_with(_all(), "\"min_return\": 32", "\"min_return\": 97"), "proxy", Outcome.BadReturn);
         _deploy(_with(_all(), "\"min_return\": 32", "\"min_return\": 96"), "new new new new new");
+    }
+
+    function test_RevertWhen_TheProbeOfAFeedFails() public {
+        // The backup is good, so there is a price, but none of the primary.
+        primaryFeed.answers(2000e8, block.timestamp - 3601);
+        _refusesToProbe(_all(), "eth-usd", Outcome.Rejected);
+        primaryFeed.answers(2000e8, block.timestamp - 3600);
+        _deploy(_all(), "new new new new new");
+    }
+
+    function test_RevertWhen_TheProbeOfResilientFails() public {
+        string memory moody = "\"primary\": \"moody\", \"secondary\"";
+        string memory feed = string.concat("\"primary\": \"", vm.toString(address(backupFeed)), "\", \"secondary\"");
+        _refusesToProbe(_with(_all(), moody, feed), "resilient", Outcome.Reverted);
     }
 
     function test_RevertWhen_TheChainHasNoFactory() public {
@@ -239,6 +251,10 @@ contract DeployTest is Plans {
         Params memory params = _parse(json);
         vm.expectRevert(reason);
         script.deploy(params);
+    }
+
+    function _refusesToProbe(string memory json, string memory name, Outcome outcome) private {
+        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, name, outcome));
     }
 
     function _record(string memory json, string memory path, string memory commit) private returns (Planned[] memory) {

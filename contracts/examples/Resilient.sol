@@ -42,7 +42,7 @@ contract Resilient is ICircuitBreaker {
     /// @param cooldown         Seconds after which it is tried again; at least 1.
     constructor(IHuman primary_, IHuman secondary_, uint16 failureThreshold, uint32 cooldown) {
         if (address(secondary_).code.length == 0) revert SecondaryWithoutCode(secondary_);
-        if (secondary_ == primary_) revert SecondaryIsPrimary(secondary_);
+        if (address(secondary_) == address(primary_)) revert SecondaryIsPrimary(secondary_);
         primary = primary_;
         secondary = secondary_;
         _breaker = CircuitBreaker.build(failureThreshold, cooldown);

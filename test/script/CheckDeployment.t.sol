@@ -54,6 +54,9 @@ contract CheckDeploymentTest is Plans {
         vm.warp(block.timestamp + 2 days);
         feed.probe(BREAKER);
         script.check(_recorded("open"), _parse(_all()));
+        // The price it was constructed with is gone again.
+        (, int256 answer,,,) = primaryFeed.latestRoundData();
+        assertEq(answer, 2000e8);
     }
 
     function test_OtherContractsInTheFileAreCheckedForCodeAndBreakers() public {

@@ -127,7 +127,7 @@ contract DeployTest is Plans {
 
     function test_RevertWhen_TheProbeOfAProxyFails() public {
         // safeAsk(), which Moody does not have.
-        string memory json = _with(_all(), "0x50d85315", "0x2e5b6b6c");
+        string memory json = _with(_all(), "0x50d85315", "0xbeeeff2a");
         _refusesToProbe(json, "proxy", Outcome.Reverted);
         // Enough for the call, and too little for Moody to read its two slots.
         _refusesToProbe(_with(_all(), "\"gas\": 100000", "\"gas\": 2300"), "proxy", Outcome.BudgetSpent);
@@ -223,6 +223,18 @@ contract DeployTest is Plans {
         assertEq(vm.parseJsonUint(json, ".contracts['eth-usd'].block"), 2000);
         assertEq(vm.parseJsonAddress(json, ".contracts['eth-usd'].address"), plan[FEED].addr);
         assertEq(vm.parseJsonString(json, ".commit"), "abcdef0");
+    }
+
+    function test_GoingBackToAnEarlierOneDoesNotTakeTheBlockOfTheLater() public {
+        string memory path = _newFile("back");
+        _record(_all(), path, "");
+        vm.roll(2000);
+        _record(_with(_all(), "\"gas\": 60000", "\"gas\": 60001"), path, "");
+        Planned[] memory plan = _record(_all(), path, "");
+        string memory json = _take(path);
+
+        assertEq(vm.parseJsonAddress(json, ".contracts['eth-usd'].address"), plan[FEED].addr);
+        assertEq(vm.parseJsonUint(json, ".contracts['eth-usd'].block"), 0);
     }
 
     function test_AFoundContractWithoutRecordIsReadFromTheStart() public {

@@ -12,7 +12,7 @@ contract DecodeFuzzTest is Test {
 
     GuardHarness private guard = new GuardHarness();
 
-    function testFuzz_WordsAreDecodedAsTheCompilerDoes(uint256 seed) external view {
+    function testFuzz_WordsAreDecodedAsTheCompilerDoes_Row08(uint256 seed) external view {
         Stream memory stream = Stream(seed);
         for (uint256 i; i < 16; ++i) {
             bytes memory answer = Answers.word(stream);
@@ -23,14 +23,14 @@ contract DecodeFuzzTest is Test {
         }
     }
 
-    function testFuzz_StringsAreDecodedAsTheCompilerDoes(uint256 seed) external view {
+    function testFuzz_StringsAreDecodedAsTheCompilerDoes_Row08(uint256 seed) external view {
         Stream memory stream = Stream(seed);
         for (uint256 i; i < 16; ++i) {
             _agreeOnString(Answers.text(stream));
         }
     }
 
-    function testFuzz_AnyBytesAreDecodedAsTheCompilerDoes(bytes memory answer) external view {
+    function testFuzz_AnyBytesAreDecodedAsTheCompilerDoes_Row08(bytes memory answer) external view {
         _agreeOnUint256(answer);
         _agreeOnInt256(answer);
         _agreeOnBool(answer);
@@ -38,7 +38,7 @@ contract DecodeFuzzTest is Test {
         _agreeOnString(answer);
     }
 
-    function testFuzz_EncodedStringsAreDecoded(string memory text) external view {
+    function testFuzz_EncodedStringsAreDecoded_Row08(string memory text) external view {
         (bool ok, string memory value) = guard.tryString(abi.encode(text));
         assertTrue(ok);
         assertEq(value, text);

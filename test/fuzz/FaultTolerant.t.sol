@@ -36,16 +36,19 @@ contract ListeningHost is DecoratedHost {
 contract FaultTolerantFuzzTest is Test {
     using Random for Stream;
 
+    /// Kinds of calls that there are.
+    uint256 private constant CALLS = 6;
+
     Teller private secondary = new Teller("I am the secondary");
     BareHost private bareSecondary = new BareHost(secondary);
 
-    function testFuzz_AnAnswerIsThatOfTheBareCall(uint256 seed) external {
+    function testFuzz_AnAnswerIsThatOfTheBareCall_Row17(uint256 seed) external {
         Stream memory stream = Stream(seed);
         bytes memory answer = stream.oneIn(2) ? Answers.word(stream) : Answers.text(stream);
         _isAsBare(address(new RawAnswer(answer)), stream);
     }
 
-    function testFuzz_AnyBytesAreAnsweredAsByTheBareCall(bytes memory answer, uint256 seed) external {
+    function testFuzz_AnyBytesAreAnsweredAsByTheBareCall_Row08(bytes memory answer, uint256 seed) external {
         _isAsBare(address(new RawAnswer(answer)), Stream(seed));
     }
 
@@ -64,8 +67,29 @@ contract FaultTolerantFuzzTest is Test {
         else host.vault();
     }
 
+    /// Nothing, a selector, and what lies around one, two and three words: what a number needs, or a string.
+    function test_AnswersOfEverySizeAreAnsweredAsByTheBareCall_Row08() external {
+        uint8[14] memory sizes = [0, 1, 3, 4, 5, 31, 32, 33, 63, 64, 65, 95, 96, 97];
+        for (uint256 i; i < sizes.length; ++i) {
+            for (uint256 kind; kind < CALLS; ++kind) {
+                _isAsBare(address(new RawAnswer(new bytes(sizes[i]))), kind, 0);
+            }
+        }
+    }
+
+    /// Not one bit more than the type has; a number has them all.
+    function test_DirtyBitsAreAnsweredAsByTheBareCall_Row08() external {
+        uint256[6] memory words =
+            [uint256(1), 2, type(uint160).max, uint256(type(uint160).max) + 1, 1 << 255, type(uint256).max];
+        for (uint256 i; i < words.length; ++i) {
+            for (uint256 kind; kind < CALLS; ++kind) {
+                _isAsBare(address(new RawAnswer(abi.encode(words[i], 0))), kind, 0);
+            }
+        }
+    }
+
     /// A `Resilient` accepts strings from 64 to 4,096 bytes, offset and length included.
-    function testFuzz_ResilientAnswersAsTheBareCall(uint256 seed) external {
+    function testFuzz_ResilientAnswersAsTheBareCall_Row08(uint256 seed) external {
         vm.warp(START);
         bytes memory answer = Answers.text(Stream(seed));
         ITeller primary = ITeller(address(new RawAnswer(answer)));
@@ -85,18 +109,30 @@ contract FaultTolerantFuzzTest is Test {
     }
 
     function _isAsBare(address primary, Stream memory stream) private {
+        _isAsBare(primary, stream.below(CALLS), stream.below(3));
+    }
+
+    /// @param value Sent along by whoever deposits; the bare call is sent as much.
+    function _isAsBare(address primary, uint256 kind, uint256 value) private {
         vm.warp(START);
         DecoratedHost host = new DecoratedHost(ITeller(primary), secondary, _config(), _limits());
-        bytes memory call = _call(stream);
+        bytes memory call = _call(kind);
+        if (bytes4(call) != ITeller.deposit.selector) value = 0;
         Breaker memory breaker = host.breaker();
         breaker.failureCount = 1;
         vm.store(address(host), 0, bytes32(Word.pack(breaker)));
 
-        (bool isGood, bytes memory expected) = address(new BareHost(ITeller(primary))).call(call);
-        if (!isGood) (, expected) = address(bareSecondary).call(call);
-        (bool ok, bytes memory answer) = address(host).call(call);
+        vm.deal(address(this), 2 * value);
+        uint256 deposited = secondary.deposits(address(this));
+        (bool isGood, bytes memory expected) = address(new BareHost(ITeller(primary))).call{value: value}(call);
+        if (!isGood && value == 0) (, expected) = address(bareSecondary).call(call);
+        else if (!isGood) expected = abi.encode(deposited + value);
+        (bool ok, bytes memory answer) = address(host).call{value: value}(call);
         assertTrue(ok, "reverted");
         assertEq(answer, expected, "answer");
+        assertEq(primary.balance, isGood ? 2 * value : 0, "money of the primary");
+        assertEq(secondary.deposits(address(this)), deposited + (isGood ? 0 : value), "money of the secondary");
+        assertEq(address(host).balance, 0, "money of the host");
 
         if (bytes4(call) != ITeller.read.selector) {
             breaker.failureCount = isGood ? 0 : 2;
@@ -105,8 +141,7 @@ contract FaultTolerantFuzzTest is Test {
         assertEq(vm.load(address(host), 0), bytes32(Word.pack(breaker)), "word");
     }
 
-    function _call(Stream memory stream) private view returns (bytes memory) {
-        uint256 kind = stream.below(6);
+    function _call(uint256 kind) private view returns (bytes memory) {
         if (kind == 0) return abi.encodeCall(ITeller.accepts, (address(this)));
         if (kind == 1) return abi.encodeCall(ITeller.vault, ());
         if (kind == 2) return abi.encodeCall(ITeller.change, ());

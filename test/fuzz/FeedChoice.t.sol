@@ -23,7 +23,7 @@ contract FeedChoiceFuzzTest is Test {
 
     // ─── Choosing ───
 
-    function testFuzz_NeverServesAStaleOrFutureAnswer(uint256 seed) external pure {
+    function testFuzz_NeverServesAStaleOrFutureAnswer_Row22(uint256 seed) external pure {
         Case memory c = _draw(seed);
         Source chosen = _choose(c);
         if (chosen == Source.None) return;
@@ -99,7 +99,7 @@ contract FeedChoiceFuzzTest is Test {
 
     /// However the primary lies and the time passes: while the backup says the same price, what the last good answer
     /// becomes stays near that price.
-    function testFuzz_NoWalkLeavesTheBackup(uint256 seed) external pure {
+    function testFuzz_NoWalkLeavesTheBackup_Row22(uint256 seed) external pure {
         Stream memory stream = Stream(seed);
         Case memory c = _draw(stream.next());
         c.time = 1e9;

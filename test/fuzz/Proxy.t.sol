@@ -13,7 +13,7 @@ import {ICircuitBreaker} from "contracts/interfaces/ICircuitBreaker.sol";
 contract ProxyFuzzTest is ProxyTest {
     uint256 private constant MAX = 1024;
 
-    function testFuzz_AnswerOfThePrimary(bytes memory data, bytes memory answer, uint96 value) external {
+    function testFuzz_AnswerOfThePrimary_Row17(bytes memory data, bytes memory answer, uint96 value) external {
         (data, answer) = (_bounded(data), _bounded(answer));
         address primary_ = address(new RawAnswer(answer));
         _between(primary_, address(new RawAnswer("backup")));
@@ -27,7 +27,7 @@ contract ProxyFuzzTest is ProxyTest {
         assertEq(primary_.balance, value, "money of the primary");
     }
 
-    function testFuzz_AnswerOfTheBackup(bytes memory data, bytes memory error_, bytes memory answer, uint96 value)
+    function testFuzz_AnswerOfTheBackup_Row17(bytes memory data, bytes memory error_, bytes memory answer, uint96 value)
         external
     {
         (data, error_, answer) = (_bounded(data), _bounded(error_), _bounded(answer));
@@ -43,7 +43,9 @@ contract ProxyFuzzTest is ProxyTest {
         assertEq(backup_.balance, value, "money of the backup");
     }
 
-    function testFuzz_RevertOfTheBackup(bytes memory data, bytes memory error_, uint96 value, bool isOpen) external {
+    function testFuzz_RevertOfTheBackup_Row17(bytes memory data, bytes memory error_, uint96 value, bool isOpen)
+        external
+    {
         (data, error_) = (_bounded(data), _bounded(error_));
         _between(address(new RawRevert("primary")), address(new RawRevert(error_)));
         if (isOpen) _storeOpen({retryAt: START + 1});

@@ -16,7 +16,7 @@ contract RecordingTest is BreakerTest {
 
     uint256 private constant CALLS = 60;
 
-    function testFuzz_ALifeAgreesWithTheTable(uint256 seed) external {
+    function testFuzz_ALifeAgreesWithTheTable_Row16(uint256 seed) external {
         Stream memory stream = Stream(seed);
         Naive memory naive;
         _configure(naive, stream.config());

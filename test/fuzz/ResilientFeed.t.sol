@@ -20,7 +20,7 @@ contract ResilientFeedFuzzTest is FeedTest {
     /// @dev So that a story that serves nothing, or the same all the time, does not pass for a test.
     uint256 private served;
 
-    function testFuzz_NeverServesAnOldPriceAsNew(uint256 seed) external {
+    function testFuzz_NeverServesAnOldPriceAsNew_Row22(uint256 seed) external {
         Stream memory stream = Stream(seed);
         said[PRICE][block.timestamp - 60] = true;
         for (uint256 i; i < STEPS; ++i) {

@@ -13,7 +13,7 @@ contract StreakTest is BreakerTest {
     /// The counted outcomes since the breaker was last closed; true for a failure.
     bool[] private history;
 
-    function testFuzz_TripsExactlyWhenTheLastOutcomesFailed(uint256 outcomes, uint16 threshold) external {
+    function testFuzz_TripsExactlyWhenTheLastOutcomesFailed_Row01(uint256 outcomes, uint16 threshold) external {
         threshold = uint16(bound(threshold, 1, 6));
         host.configure(_config(threshold, 0));
         for (uint256 i; i < OUTCOMES; ++i) {
@@ -25,9 +25,11 @@ contract StreakTest is BreakerTest {
     }
 
     /// A failure does not count if the outcome before it was a counted failure of the same second.
-    function testFuzz_TripsOncePerBlockWhenTheLastOutcomesFailed(uint256 outcomes, uint256 ticks, uint16 threshold)
-        external
-    {
+    function testFuzz_TripsOncePerBlockWhenTheLastOutcomesFailed_Row01(
+        uint256 outcomes,
+        uint256 ticks,
+        uint16 threshold
+    ) external {
         threshold = uint16(bound(threshold, 1, 6));
         host.configure(_config(threshold, ONCE_PER_BLOCK));
         uint256 failedAt;

@@ -21,7 +21,7 @@ contract BreakersInvariantTest is Test {
 
     // ─── What is always so ───
 
-    function invariant_1_LogsAndTimeGiveTheState() external {
+    function invariant_1_LogsAndTimeGiveTheState_Row16() external {
         vm.warp(handler.time());
         for (uint256 i; i < BREAKERS; ++i) {
             Breaker memory stored = _stored(i);

@@ -22,7 +22,7 @@ contract BackoffTest is BreakerTest {
         _;
     }
 
-    function test_WhenProbeAfterProbeFails() external givenACapOfSixteenCooldowns {
+    function test_WhenProbeAfterProbeFails_Row13() external givenACapOfSixteenCooldowns {
         uint32[6] memory waits = [uint32(200), 400, 800, 1600, 1600, 1600];
         for (uint256 i; i < waits.length; ++i) {
             _failsAndWaits(waits[i]);
@@ -108,7 +108,7 @@ contract BackoffTest is BreakerTest {
         _;
     }
 
-    function test_WhenItTripsFromClosed() external givenTheLargestCooldown {
+    function test_WhenItTripsFromClosed_Row14() external givenTheLargestCooldown {
         breaker.status = Status.CLOSED;
         breaker.retryAt = 0;
         breaker.reopenCount = 0;
@@ -119,7 +119,7 @@ contract BackoffTest is BreakerTest {
         _assertOpened(Outcome.Reverted);
     }
 
-    function test_WhenItsProbeFails() external givenTheLargestCooldown {
+    function test_WhenItsProbeFails_Row14() external givenTheLargestCooldown {
         _store();
         _failsAndWaits(type(uint32).max);
     }
@@ -132,12 +132,12 @@ contract BackoffTest is BreakerTest {
         _;
     }
 
-    function test_WhenThe255thFails() external givenVeryManyFailedProbes {
+    function test_WhenThe255thFails_Row13() external givenVeryManyFailedProbes {
         _failsAndWaits(MAX_COOLDOWN);
         assertEq(breaker.reopenCount, 255, "reopenCount");
     }
 
-    function test_WhenThe256thFails() external givenVeryManyFailedProbes {
+    function test_WhenThe256thFails_Row13() external givenVeryManyFailedProbes {
         breaker.reopenCount = 255;
         _store();
         host.fail();
@@ -145,7 +145,7 @@ contract BackoffTest is BreakerTest {
         _assertOpened(Outcome.Reverted);
     }
 
-    function test_When70_000HaveFailed() external givenVeryManyFailedProbes {
+    function test_When70_000HaveFailed_Row13() external givenVeryManyFailedProbes {
         breaker.reopenCount = 0;
         _store();
         vm.pauseGasMetering();

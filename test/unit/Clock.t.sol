@@ -17,7 +17,7 @@ contract ClockTest is BreakerTest {
         _;
     }
 
-    function test_WhenAFailureComesWithinAWindowOfASecond() external givenTheClockRanBehindTheLastFailure {
+    function test_WhenAFailureComesWithinAWindowOfASecond_Row14() external givenTheClockRanBehindTheLastFailure {
         breaker.window = 1;
         _store();
         host.fail();
@@ -25,7 +25,7 @@ contract ClockTest is BreakerTest {
         _assertWritten();
     }
 
-    function test_WhenTheFailureTripsIt() external givenTheClockRanBehindTheLastFailure {
+    function test_WhenTheFailureTripsIt_Row14() external givenTheClockRanBehindTheLastFailure {
         breaker.failureCount = THRESHOLD - 1;
         _store();
         host.fail();
@@ -35,7 +35,7 @@ contract ClockTest is BreakerTest {
         _assertOpened(Outcome.Reverted);
     }
 
-    function test_WhenAPersonTripsIt() external givenTheClockRanBehindTheLastFailure {
+    function test_WhenAPersonTripsIt_Row14() external givenTheClockRanBehindTheLastFailure {
         _store();
         host.trip(0, Outcome.Forced);
         breaker.status = Status.OPEN;
@@ -53,12 +53,12 @@ contract ClockTest is BreakerTest {
         _;
     }
 
-    function test_WhenAHalf_openBreakerIsAsked() external givenTheClockRanBackBeforeTheDeadline {
+    function test_WhenAHalf_openBreakerIsAsked_Row14() external givenTheClockRanBackBeforeTheDeadline {
         assertEq(uint8(host.state()), uint8(State.Open));
         _assertStored();
     }
 
-    function test_WhenAGoodProbeIsReported() external givenTheClockRanBackBeforeTheDeadline {
+    function test_WhenAGoodProbeIsReported_Row14() external givenTheClockRanBackBeforeTheDeadline {
         host.success();
         _assertUntouched();
     }
@@ -72,15 +72,15 @@ contract ClockTest is BreakerTest {
         _;
     }
 
-    function test_WhenItTripsASecondEarlier() external givenOneCooldownIsLeftOfTime {
+    function test_WhenItTripsASecondEarlier_Row14() external givenOneCooldownIsLeftOfTime {
         _tripsAt(NEVER - COOLDOWN - 1, NEVER - 1);
     }
 
-    function test_WhenItTripsJustThen() external givenOneCooldownIsLeftOfTime {
+    function test_WhenItTripsJustThen_Row14() external givenOneCooldownIsLeftOfTime {
         _tripsAt(NEVER - COOLDOWN, NEVER);
     }
 
-    function test_WhenItTripsASecondLater() external givenOneCooldownIsLeftOfTime {
+    function test_WhenItTripsASecondLater_Row14() external givenOneCooldownIsLeftOfTime {
         _tripsAt(NEVER - COOLDOWN + 1, NEVER);
     }
 
@@ -93,15 +93,15 @@ contract ClockTest is BreakerTest {
         _;
     }
 
-    function test_WhenAProbeFailsASecondEarlier() external givenADoubledCooldownIsLeftOfTime {
+    function test_WhenAProbeFailsASecondEarlier_Row14() external givenADoubledCooldownIsLeftOfTime {
         _reopensAt(NEVER - 2 * COOLDOWN - 1, NEVER - 1);
     }
 
-    function test_WhenAProbeFailsJustThen() external givenADoubledCooldownIsLeftOfTime {
+    function test_WhenAProbeFailsJustThen_Row14() external givenADoubledCooldownIsLeftOfTime {
         _reopensAt(NEVER - 2 * COOLDOWN, NEVER);
     }
 
-    function test_WhenAProbeFailsASecondLater() external givenADoubledCooldownIsLeftOfTime {
+    function test_WhenAProbeFailsASecondLater_Row14() external givenADoubledCooldownIsLeftOfTime {
         _reopensAt(NEVER - 2 * COOLDOWN + 1, NEVER);
     }
 
@@ -112,7 +112,7 @@ contract ClockTest is BreakerTest {
         _;
     }
 
-    function test_WhenAPersonTripsItWithAPastDeadline() external givenTheEndOfTime {
+    function test_WhenAPersonTripsItWithAPastDeadline_Row14() external givenTheEndOfTime {
         breaker = Defaults.closed();
         _store();
         host.trip(START, Outcome.Forced);
@@ -120,11 +120,11 @@ contract ClockTest is BreakerTest {
         _assertOpened(Outcome.Forced);
     }
 
-    function test_WhenAFailureIsCounted() external givenTheEndOfTime {
+    function test_WhenAFailureIsCounted_Row14() external givenTheEndOfTime {
         _countsAtTheEnd();
     }
 
-    function test_WhenTheLastDeadlineBeforeItHasPassed() external givenTheEndOfTime {
+    function test_WhenTheLastDeadlineBeforeItHasPassed_Row14() external givenTheEndOfTime {
         _isHalfOpenAfterTheLastDeadline();
     }
 
@@ -136,11 +136,11 @@ contract ClockTest is BreakerTest {
         _;
     }
 
-    function test_WhenAFailureIsCountedThen() external givenATimeThatNeedsMoreThan40Bits {
+    function test_WhenAFailureIsCountedThen_Row14() external givenATimeThatNeedsMoreThan40Bits {
         _countsAtTheEnd();
     }
 
-    function test_WhenAnyDeadlineButNeverHasPassed() external givenATimeThatNeedsMoreThan40Bits {
+    function test_WhenAnyDeadlineButNeverHasPassed_Row14() external givenATimeThatNeedsMoreThan40Bits {
         _isHalfOpenAfterTheLastDeadline();
         breaker.retryAt = NEVER;
         _store();

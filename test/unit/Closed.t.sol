@@ -141,7 +141,7 @@ contract ClosedTest is BreakerTest {
         _;
     }
 
-    function test_WhenTenSuccessesComeBetweenTwoFailures() external givenAThresholdOfTwo {
+    function test_WhenTenSuccessesComeBetweenTwoFailures_Row01() external givenAThresholdOfTwo {
         host.fail();
         breaker.failureCount = 1;
         breaker.lastFailureAt = START;

@@ -44,14 +44,14 @@ contract ConfigureTest is BreakerTest {
         _;
     }
 
-    function test_WhenTheNewThresholdIsTwo() external givenAClosedBreakerWithOneFailure {
+    function test_WhenTheNewThresholdIsTwo_Row18() external givenAClosedBreakerWithOneFailure {
         config.failureThreshold = 2;
         host.configure(config);
         breaker.failureThreshold = 2;
         _assertConfigured(config);
     }
 
-    function test_WhenTheNewThresholdIsOne() external givenAClosedBreakerWithOneFailure {
+    function test_WhenTheNewThresholdIsOne_Row18() external givenAClosedBreakerWithOneFailure {
         config.failureThreshold = 1;
         host.configure(config);
         breaker.failureThreshold = 1;
@@ -59,7 +59,7 @@ contract ConfigureTest is BreakerTest {
         _assertConfigured(config);
     }
 
-    function test_WhenEveryFieldChanges() external givenAClosedBreakerWithOneFailure {
+    function test_WhenEveryFieldChanges_Row18() external givenAClosedBreakerWithOneFailure {
         config = Config({
             failureThreshold: type(uint16).max,
             cooldown: type(uint32).max,
@@ -95,7 +95,7 @@ contract ConfigureTest is BreakerTest {
         _;
     }
 
-    function test_WhenTheCountIsOneAboveTheNewThreshold() external givenAClosedBreakerWithManyFailures {
+    function test_WhenTheCountIsOneAboveTheNewThreshold_Row18() external givenAClosedBreakerWithManyFailures {
         config.failureThreshold = 299;
         host.configure(config);
         breaker.failureThreshold = 299;
@@ -103,7 +103,7 @@ contract ConfigureTest is BreakerTest {
         _assertConfigured(config);
     }
 
-    function test_WhenTheCountEqualsTheNewThreshold() external givenAClosedBreakerWithManyFailures {
+    function test_WhenTheCountEqualsTheNewThreshold_Row18() external givenAClosedBreakerWithManyFailures {
         config.failureThreshold = 300;
         host.configure(config);
         breaker.failureThreshold = 300;
@@ -111,7 +111,7 @@ contract ConfigureTest is BreakerTest {
         _assertConfigured(config);
     }
 
-    function test_WhenTheCountIsOneBelowTheNewThreshold() external givenAClosedBreakerWithManyFailures {
+    function test_WhenTheCountIsOneBelowTheNewThreshold_Row18() external givenAClosedBreakerWithManyFailures {
         config.failureThreshold = 301;
         host.configure(config);
         breaker.failureThreshold = 301;
@@ -127,14 +127,14 @@ contract ConfigureTest is BreakerTest {
         _;
     }
 
-    function test_WhenTheCooldownChanges() external givenAnOpenBreaker {
+    function test_WhenTheCooldownChanges_Row18() external givenAnOpenBreaker {
         config.cooldown = COOLDOWN - 1;
         host.configure(config);
         breaker.cooldown = COOLDOWN - 1;
         _assertConfigured(config);
     }
 
-    function test_WhenLatchIsSet() external givenAnOpenBreaker {
+    function test_WhenLatchIsSet_Row18() external givenAnOpenBreaker {
         config.flags = LATCH;
         host.configure(config);
         breaker.flags = LATCH;
@@ -147,7 +147,7 @@ contract ConfigureTest is BreakerTest {
         _assertOpened(Outcome.Reverted);
     }
 
-    function test_WhenLatchIsTakenAway() external givenAnOpenBreaker {
+    function test_WhenLatchIsTakenAway_Row18() external givenAnOpenBreaker {
         breaker.retryAt = NEVER;
         breaker.flags = LATCH;
         _store();
@@ -157,7 +157,7 @@ contract ConfigureTest is BreakerTest {
         assertEq(uint8(host.state()), uint8(State.Open));
     }
 
-    function test_WhenTheThresholdIsRaisedAboveTheCount() external givenAnOpenBreaker {
+    function test_WhenTheThresholdIsRaisedAboveTheCount_Row18() external givenAnOpenBreaker {
         config.failureThreshold = 1000;
         host.configure(config);
         breaker.failureThreshold = 1000;
@@ -176,7 +176,7 @@ contract ConfigureTest is BreakerTest {
         _;
     }
 
-    function test_WhenOneGoodProbeClosesNow() external givenAHalf_openBreakerWithTwoGoodProbes {
+    function test_WhenOneGoodProbeClosesNow_Row18() external givenAHalf_openBreakerWithTwoGoodProbes {
         config.successThreshold = 1;
         host.configure(config);
         breaker.successThreshold = 1;
@@ -185,7 +185,7 @@ contract ConfigureTest is BreakerTest {
         assertEq(uint8(host.state()), uint8(State.HalfOpen));
     }
 
-    function test_WhenTwoGoodProbesCloseNow() external givenAHalf_openBreakerWithTwoGoodProbes {
+    function test_WhenTwoGoodProbesCloseNow_Row18() external givenAHalf_openBreakerWithTwoGoodProbes {
         config.successThreshold = 2;
         host.configure(config);
         breaker.successThreshold = 2;
@@ -194,7 +194,7 @@ contract ConfigureTest is BreakerTest {
         assertEq(uint8(host.state()), uint8(State.HalfOpen));
     }
 
-    function test_WhenThreeGoodProbesCloseNow() external givenAHalf_openBreakerWithTwoGoodProbes {
+    function test_WhenThreeGoodProbesCloseNow_Row18() external givenAHalf_openBreakerWithTwoGoodProbes {
         config.successThreshold = 3;
         host.configure(config);
         breaker.successThreshold = 3;

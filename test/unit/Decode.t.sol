@@ -49,14 +49,14 @@ contract DecodeTest is Test {
         _isAddress(address(1));
     }
 
-    function test_WhenItIsNoTruthValue() external givenAWord {
+    function test_WhenItIsNoTruthValue_Row08() external givenAWord {
         answer = abi.encode(2);
         _isNoBool();
         answer = abi.encode(uint256(1) << 255 | 1);
         _isNoBool();
     }
 
-    function test_WhenItIsOneBitMoreThanAnAddress() external givenAWord {
+    function test_WhenItIsOneBitMoreThanAnAddress_Row08() external givenAWord {
         answer = abi.encode(uint256(1) << 160 | 1);
         _isNoAddress();
         answer = abi.encode(uint256(1) << 255 | 1);
@@ -108,7 +108,7 @@ contract DecodeTest is Test {
         _isNoString();
     }
 
-    function test_WhenItsOffsetIsHalfOfAllNumbers() external givenAString {
+    function test_WhenItsOffsetIsHalfOfAllNumbers_Row08() external givenAString {
         answer = abi.encode(uint256(1) << 255, uint256(0));
         _isNoString();
     }
@@ -120,7 +120,7 @@ contract DecodeTest is Test {
         }
     }
 
-    function test_WhenItsLengthIsTheLargestNumber() external givenAString {
+    function test_WhenItsLengthIsTheLargestNumber_Row08() external givenAString {
         for (uint256 less; less < 66; ++less) {
             answer = abi.encode(uint256(32), type(uint256).max - less);
             _isNoString();

@@ -126,22 +126,22 @@ contract EmergencyPowersTest is PolicyTest {
         _isTooYoung(0);
     }
 
-    function test_RevertWhen_SomebodyActsASecondTooEarly() external givenItIsOpen {
+    function test_RevertWhen_SomebodyActsASecondTooEarly_Row14() external givenItIsOpen {
         skip(MIN_OPEN - 1);
         _isTooYoung(MIN_OPEN - 1);
     }
 
-    function test_WhenSomebodyActsWhenTheWaitIsOver() external givenItIsOpen {
+    function test_WhenSomebodyActsWhenTheWaitIsOver_Row14() external givenItIsOpen {
         skip(MIN_OPEN);
         _acts();
     }
 
-    function test_WhenSomebodyActsASecondAfterThat() external givenItIsOpen {
+    function test_WhenSomebodyActsASecondAfterThat_Row14() external givenItIsOpen {
         skip(MIN_OPEN + 1);
         _acts();
     }
 
-    function test_RevertWhen_TheClockHasRunBackwards() external givenItIsOpen {
+    function test_RevertWhen_TheClockHasRunBackwards_Row14() external givenItIsOpen {
         vm.warp(START - MIN_OPEN);
         _isTooYoung(0);
     }
@@ -173,7 +173,7 @@ contract EmergencyPowersTest is PolicyTest {
         _acts();
     }
 
-    function test_RevertWhen_SomebodyResets() external givenItIsHalf_open {
+    function test_RevertWhen_SomebodyResets_Row23() external givenItIsHalf_open {
         host.reset();
         _becomesClosed();
         _assertClosed();
@@ -199,7 +199,7 @@ contract EmergencyPowersTest is PolicyTest {
         _isTooYoung(MIN_OPEN - 1);
     }
 
-    function test_WhenTheSecondWaitIsOver() external givenItClosedAndOpenedAgain {
+    function test_WhenTheSecondWaitIsOver_Row23() external givenItClosedAndOpenedAgain {
         skip(MIN_OPEN);
         _acts();
     }
@@ -211,17 +211,17 @@ contract EmergencyPowersTest is PolicyTest {
         _assertStored();
     }
 
-    function test_RevertWhen_APersonTrips() external givenTrippingAndActingComeInOneTransaction {
+    function test_RevertWhen_APersonTrips_Row23() external givenTrippingAndActingComeInOneTransaction {
         _expectTooYoung(0, MIN_OPEN);
         host.tripAndAct(START + 1);
     }
 
-    function test_RevertWhen_ThePrimaryFails() external givenTrippingAndActingComeInOneTransaction {
+    function test_RevertWhen_ThePrimaryFails_Row23() external givenTrippingAndActingComeInOneTransaction {
         _expectTooYoung(0, MIN_OPEN);
         host.failAndAct();
     }
 
-    function test_RevertWhen_TheWaitIsASecond() external givenTrippingAndActingComeInOneTransaction {
+    function test_RevertWhen_TheWaitIsASecond_Row23() external givenTrippingAndActingComeInOneTransaction {
         _use(1);
         _expectTooYoung(0, 1);
         host.tripAndAct(START + 1);

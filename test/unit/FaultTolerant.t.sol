@@ -24,7 +24,7 @@ contract FaultTolerantTest is DecoratedTest {
         _;
     }
 
-    function test_WhenThePrimaryIsWell() external givenItIsClosed {
+    function test_WhenThePrimaryIsWell_Row17() external givenItIsClosed {
         BareHost bare = new BareHost(primary);
         bytes[] memory calls = _calls();
         for (uint256 i; i < calls.length; ++i) {
@@ -203,7 +203,7 @@ contract FaultTolerantTest is DecoratedTest {
         host.read(1);
     }
 
-    function test_RevertWhen_AValueWouldBeLost() external givenASecondaryWithoutCode {
+    function test_RevertWhen_AValueWouldBeLost_Row17() external givenASecondaryWithoutCode {
         primary.toggleMood();
         vm.deal(address(this), 1 ether);
         _expectNoBackup();
@@ -287,7 +287,7 @@ contract FaultTolerantTest is DecoratedTest {
         _;
     }
 
-    function test_RevertWhen_TheCloneIsCalled() external givenACloneWhoseConstructorDidNotRun {
+    function test_RevertWhen_TheCloneIsCalled_Row21() external givenACloneWhoseConstructorDidNotRun {
         vm.expectRevert(CircuitBreaker.BreakerNotConfigured.selector);
         host.speak();
         vm.expectRevert(CircuitBreaker.BreakerNotConfigured.selector);
@@ -295,18 +295,18 @@ contract FaultTolerantTest is DecoratedTest {
         _assertStored();
     }
 
-    function test_RevertWhen_TheCloneIsRead() external givenACloneWhoseConstructorDidNotRun {
+    function test_RevertWhen_TheCloneIsRead_Row21() external givenACloneWhoseConstructorDidNotRun {
         vm.expectRevert(CircuitBreaker.BreakerNotConfigured.selector);
         host.read(1);
     }
 
-    function test_RevertWhen_TheCloneIsProbed() external givenACloneWhoseConstructorDidNotRun {
+    function test_RevertWhen_TheCloneIsProbed_Row21() external givenACloneWhoseConstructorDidNotRun {
         vm.expectRevert(CircuitBreaker.BreakerNotConfigured.selector);
         host.probe(id);
         _assertStored();
     }
 
-    function test_WhenTheCloneIsConfigured() external givenACloneWhoseConstructorDidNotRun {
+    function test_WhenTheCloneIsConfigured_Row21() external givenACloneWhoseConstructorDidNotRun {
         host.configure(_config());
         breaker = CircuitBreaker.build(_config());
         _assertStored();

@@ -4,6 +4,7 @@ pragma solidity ^0.8.24;
 import {DecoratedHost} from "../mocks/DecoratedHost.sol";
 import {ITeller} from "../mocks/ITeller.sol";
 import {CallsBack} from "../mocks/weird/CallsBack.sol";
+import {CallsBackOnce} from "../mocks/weird/CallsBackOnce.sol";
 import {DecoratedTest} from "../utils/DecoratedTest.sol";
 import {START} from "../utils/Defaults.sol";
 import {Config} from "contracts/CircuitBreaker.sol";
@@ -14,6 +15,7 @@ import {ICircuitBreaker} from "contracts/interfaces/ICircuitBreaker.sol";
 /// @notice One outcome for each attempt, whatever primary and secondary call in between, with all effects.
 contract FaultTolerantReentrancyTest is DecoratedTest {
     CallsBack private reentrant;
+    CallsBackOnce private once;
     bytes private answer = abi.encode(true);
     bytes private probe;
     bytes private accepts;
@@ -21,6 +23,7 @@ contract FaultTolerantReentrancyTest is DecoratedTest {
     function setUp() public override {
         super.setUp();
         reentrant = new CallsBack();
+        once = new CallsBackOnce();
         probe = abi.encodeCall(DecoratedHost.probe, (id));
         accepts = abi.encodeCall(DecoratedHost.accepts, (address(this)));
     }
@@ -36,25 +39,25 @@ contract FaultTolerantReentrancyTest is DecoratedTest {
         _assertStored();
     }
 
-    function test_WhenItCallsTheSameFunction() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItCallsTheSameFunction_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         _callsBack(accepts, true);
         assertTrue(host.accepts(address(this)));
         _wasRefused();
     }
 
-    function test_WhenItCallsAnotherFunction() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItCallsAnotherFunction_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         _callsBack(abi.encodeCall(host.safeAsk, ()), true);
         assertTrue(host.accepts(address(this)));
         _wasRefused();
     }
 
-    function test_WhenItProbes() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItProbes_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         _callsBack(probe, true);
         assertTrue(host.accepts(address(this)));
         _wasRefused();
     }
 
-    function test_WhenItProbesWhileProbed() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItProbesWhileProbed_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         _callsBack(probe, true);
         assertEq(uint8(host.probeWith(accepts)), uint8(Outcome.Ok));
         _wasRefused();
@@ -75,7 +78,7 @@ contract FaultTolerantReentrancyTest is DecoratedTest {
     }
 
     /// Anyone may configure this host. The word is read again after the attempt, so nothing is lost.
-    function test_WhenItConfigures() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItConfigures_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         Config memory config = _config();
         config.cooldown = 7;
         config.maxCooldown = 77;
@@ -94,12 +97,12 @@ contract FaultTolerantReentrancyTest is DecoratedTest {
         _assertFailed();
     }
 
-    function test_WhenItCallsTheHost() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
+    function test_WhenItCallsTheHost_Row15() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
         _callsBack(accepts, false);
         assertTrue(host.accepts(address(this)));
     }
 
-    function test_WhenItProbesTheHost() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
+    function test_WhenItProbesTheHost_Row15() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
         _callsBack(probe, false);
         assertEq(uint8(host.probeWith(accepts)), uint8(Outcome.Reverted));
     }
@@ -115,7 +118,7 @@ contract FaultTolerantReentrancyTest is DecoratedTest {
         _assertStored();
     }
 
-    function test_WhenItsConfigurationIsRolledBackWithIt() external givenAPrimaryThatFailsAfterItConfigured {
+    function test_WhenItsConfigurationIsRolledBackWithIt_Row15() external givenAPrimaryThatFailsAfterItConfigured {
         Config memory config = _config();
         config.cooldown = 7;
         _callsBack(abi.encodeCall(host.configure, (config)), true);
@@ -133,14 +136,14 @@ contract FaultTolerantReentrancyTest is DecoratedTest {
         _assertStored();
     }
 
-    function test_WhenItProbesTheSameFunctionMeanwhile() external givenASecondaryThatCallsBack {
+    function test_WhenItProbesTheSameFunctionMeanwhile_Row15() external givenASecondaryThatCallsBack {
         _callsBack(abi.encodeCall(host.probeWith, (accepts)), true);
         assertTrue(host.accepts(address(this)));
         breaker.failureCount = 2;
         breaker.lastFailureAt = START;
     }
 
-    function test_WhenItProbesMeanwhile() external givenASecondaryThatCallsBack {
+    function test_WhenItProbesMeanwhile_Row15() external givenASecondaryThatCallsBack {
         _callsBack(probe, true);
         assertTrue(host.accepts(address(this)));
         assertEq(abi.decode(reentrant.heard(), (uint8)), uint8(Outcome.Reverted));
@@ -153,6 +156,32 @@ contract FaultTolerantReentrancyTest is DecoratedTest {
         _callsBack(probe, true);
         assertTrue(host.accepts(address(this)));
         assertEq(abi.decode(reentrant.heard(), (uint8)), uint8(Outcome.NotTried));
+    }
+
+    // ─── given a secondary that calls back once ───
+
+    modifier givenASecondaryThatCallsBackOnce() {
+        primary.toggleMood();
+        _use(_deploy(primary, ITeller(address(once))));
+        _;
+        (bool ok,) = watched.call(accepts);
+        assertTrue(ok, "reverted");
+        breaker.lastFailureAt = START;
+        _assertStored();
+    }
+
+    /// A call within a call is one more outcome. The second one finds a secondary that has nothing more to say.
+    function test_WhenItCallsTheSameFunctionOnceMore_Row15() external givenASecondaryThatCallsBackOnce {
+        once.callBack({host: watched, call_: accepts, hides: true});
+        breaker.failureCount = 2;
+    }
+
+    function test_WhenItConfiguresMeanwhile_Row15() external givenASecondaryThatCallsBackOnce {
+        Config memory config = _config();
+        config.failureThreshold = 10;
+        once.callBack({host: watched, call_: abi.encodeCall(host.configure, (config)), hides: true});
+        breaker.failureCount = 1;
+        breaker.failureThreshold = 10;
     }
 
     // ─── Helpers ───

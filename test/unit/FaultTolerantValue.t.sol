@@ -33,7 +33,7 @@ contract FaultTolerantValueTest is DecoratedTest {
         _assertUntouched();
     }
 
-    function test_WhenAValueComesIn() external givenThePrimaryTakesDeposits {
+    function test_WhenAValueComesIn_Row17() external givenThePrimaryTakesDeposits {
         assertEq(_deposit(), VALUE);
         _isAt(address(primary));
     }
@@ -44,7 +44,7 @@ contract FaultTolerantValueTest is DecoratedTest {
     }
 
     /// None of it is spent by mistake, here or when the primary fails.
-    function test_WhenTheHostAlreadyHasMoney() external givenThePrimaryTakesDeposits {
+    function test_WhenTheHostAlreadyHasMoney_Row17() external givenThePrimaryTakesDeposits {
         vm.deal(watched, 5 ether);
         assertEq(_deposit(), VALUE);
         assertEq(watched.balance, 5 ether);
@@ -68,19 +68,19 @@ contract FaultTolerantValueTest is DecoratedTest {
         _assertFailed();
     }
 
-    function test_WhenItIsInAMood() external givenThePrimaryDoesNotTakeDeposits {
+    function test_WhenItIsInAMood_Row17() external givenThePrimaryDoesNotTakeDeposits {
         primary.toggleMood();
     }
 
-    function test_WhenItBurnsItsGas() external givenThePrimaryDoesNotTakeDeposits {
+    function test_WhenItBurnsItsGas_Row17() external givenThePrimaryDoesNotTakeDeposits {
         _usePrimary(address(new BurnsGas()));
     }
 
-    function test_WhenItHasNoCode() external givenThePrimaryDoesNotTakeDeposits {
+    function test_WhenItHasNoCode_Row17() external givenThePrimaryDoesNotTakeDeposits {
         _usePrimary(makeAddr("nobody"));
     }
 
-    function test_WhenItTakesTheValueAndAnswersGarbage() external givenThePrimaryDoesNotTakeDeposits {
+    function test_WhenItTakesTheValueAndAnswersGarbage_Row17() external givenThePrimaryDoesNotTakeDeposits {
         _usePrimary(address(new TakesValue(payable(thief))));
     }
 
@@ -101,7 +101,7 @@ contract FaultTolerantValueTest is DecoratedTest {
         _assertUntouched();
     }
 
-    function test_WhenAValueComesInThen() external givenItIsOpen {
+    function test_WhenAValueComesInThen_Row17() external givenItIsOpen {
         assertEq(_deposit(), VALUE);
         _isAt(address(secondary));
     }
@@ -118,9 +118,9 @@ contract FaultTolerantValueTest is DecoratedTest {
         _assertStored();
     }
 
-    function test_RevertWhen_AValueComesInForNothing() external givenBothRefuse {}
+    function test_RevertWhen_AValueComesInForNothing_Row17() external givenBothRefuse {}
 
-    function test_RevertWhen_AValueComesInForNothingWhileOpen() external givenBothRefuse {
+    function test_RevertWhen_AValueComesInForNothingWhileOpen_Row17() external givenBothRefuse {
         _storeOpen({retryAt: START + 1});
     }
 
@@ -130,7 +130,7 @@ contract FaultTolerantValueTest is DecoratedTest {
         _;
     }
 
-    function test_WhenAValueComesInWithThat() external givenAnyGas {
+    function test_WhenAValueComesInWithThat_Row02() external givenAnyGas {
         bytes32 word = vm.load(watched, id);
         uint256 untouched = vm.snapshotState();
         bool answered;

@@ -66,19 +66,19 @@ abstract contract FaultsTest is BreakerAssertions {
         _;
     }
 
-    function test_WhenItBurnsIt() external givenAPrimaryThatUsesUpItsGas {
+    function test_WhenItBurnsIt_Row05() external givenAPrimaryThatUsesUpItsGas {
         _isRecorded(address(new BurnsGas()), Outcome.BudgetSpent);
     }
 
-    function test_WhenSomebodyBelowItBurnsIt() external givenAPrimaryThatUsesUpItsGas {
+    function test_WhenSomebodyBelowItBurnsIt_Row05() external givenAPrimaryThatUsesUpItsGas {
         _isRecorded(address(new Relay({next: address(new BurnsGas()), wraps: false})), Outcome.BudgetSpent);
     }
 
-    function test_WhenSomebodyBelowBurnsItAndItSaysSo() external givenAPrimaryThatUsesUpItsGas {
+    function test_WhenSomebodyBelowBurnsItAndItSaysSo_Row05() external givenAPrimaryThatUsesUpItsGas {
         _isRecorded(address(new Relay({next: address(new BurnsGas()), wraps: true})), Outcome.Reverted);
     }
 
-    function test_WhenItRunsIntoAnInvalidOpcode() external givenAPrimaryThatUsesUpItsGas {
+    function test_WhenItRunsIntoAnInvalidOpcode_Row06() external givenAPrimaryThatUsesUpItsGas {
         _isRecorded(address(new Invalid()), Outcome.BudgetSpent);
     }
 
@@ -88,23 +88,23 @@ abstract contract FaultsTest is BreakerAssertions {
         _;
     }
 
-    function test_WhenItSaysNothing() external givenAPrimaryThatReverts {
+    function test_WhenItSaysNothing_Row06() external givenAPrimaryThatReverts {
         _isRecorded(address(new RevertsEmpty()), Outcome.Reverted);
     }
 
-    function test_WhenACheckFails() external givenAPrimaryThatReverts {
+    function test_WhenACheckFails_Row06() external givenAPrimaryThatReverts {
         _isRecorded(address(new RequiresFalse()), Outcome.Reverted);
     }
 
-    function test_WhenAnAssertionFails() external givenAPrimaryThatReverts {
+    function test_WhenAnAssertionFails_Row06() external givenAPrimaryThatReverts {
         _isRecorded(address(new AssertsFalse()), Outcome.Reverted);
     }
 
-    function test_WhenItHasAnErrorOfItsOwn() external givenAPrimaryThatReverts {
+    function test_WhenItHasAnErrorOfItsOwn_Row06() external givenAPrimaryThatReverts {
         _isRecorded(address(new RevertsCustom()), Outcome.Reverted);
     }
 
-    function test_WhenItSaysLessThanAWord() external givenAPrimaryThatReverts {
+    function test_WhenItSaysLessThanAWord_Row09() external givenAPrimaryThatReverts {
         for (uint256 size = 1; size < 32; ++size) {
             _isRecorded(address(new RawRevert(new bytes(size))), Outcome.Reverted);
         }
@@ -116,15 +116,15 @@ abstract contract FaultsTest is BreakerAssertions {
         _;
     }
 
-    function test_WhenNobodyWasEverThere() external givenAPrimaryWithoutCode {
+    function test_WhenNobodyWasEverThere_Row07() external givenAPrimaryWithoutCode {
         _isRecorded(makeAddr("nobody"), _told(Outcome.NoCode));
     }
 
-    function test_WhenSomebodyWasThereAndDestroyedItself() external givenAPrimaryWithoutCode {
+    function test_WhenSomebodyWasThereAndDestroyedItself_Row07() external givenAPrimaryWithoutCode {
         _isRecorded(SelfDestructed.deploy(), _told(Outcome.NoCode));
     }
 
-    function test_WhenItIsAPersonWithMoney() external givenAPrimaryWithoutCode {
+    function test_WhenItIsAPersonWithMoney_Row07() external givenAPrimaryWithoutCode {
         address person = makeAddr("person");
         vm.deal(person, 1 ether);
         vm.setNonce(person, 1);
@@ -133,7 +133,7 @@ abstract contract FaultsTest is BreakerAssertions {
 
     /// They have no code, but they answer: the fourth with what it is asked. A bare call burns its gas where they
     /// refuse, and cannot read what they compute.
-    function test_WhenItIsAPrecompile() external givenAPrimaryWithoutCode {
+    function test_WhenItIsAPrecompile_Row07() external givenAPrimaryWithoutCode {
         for (uint160 i = 1; i < 11; ++i) {
             (bool ok,) = address(i).staticcall{gas: 100_000}(abi.encodeCall(IHuman.speak, ()));
             _isRecorded(address(i), ok ? _told(Outcome.NoCode) : _toldOfARefusal(Outcome.NoCode));
@@ -146,7 +146,7 @@ abstract contract FaultsTest is BreakerAssertions {
         _;
     }
 
-    function test_WhenItIsTooShort() external givenAnAnswerThatIsNoString {
+    function test_WhenItIsTooShort_Row08() external givenAnAnswerThatIsNoString {
         _isABadReturn("");
         _isABadReturn(hex"01020304");
         _isABadReturn(new bytes(31));
@@ -154,18 +154,18 @@ abstract contract FaultsTest is BreakerAssertions {
         _isABadReturn(abi.encodePacked(uint256(32), new bytes(31)));
     }
 
-    function test_WhenItIsANumber() external givenAnAnswerThatIsNoString {
+    function test_WhenItIsANumber_Row08() external givenAnAnswerThatIsNoString {
         _isABadReturn(abi.encode(42));
         _isABadReturn(abi.encode(type(uint256).max));
     }
 
-    function test_WhenItsOffsetIsOutOfRange() external givenAnAnswerThatIsNoString {
+    function test_WhenItsOffsetIsOutOfRange_Row08() external givenAnAnswerThatIsNoString {
         _isABadReturn(abi.encode(uint256(1) << 255, 0, 0));
         _isABadReturn(abi.encode(type(uint256).max - 31, 0, 0));
         _isABadReturn(abi.encode(65, 0, 0));
     }
 
-    function test_WhenItsLengthIsOutOfRange() external givenAnAnswerThatIsNoString {
+    function test_WhenItsLengthIsOutOfRange_Row08() external givenAnAnswerThatIsNoString {
         _isABadReturn(abi.encode(32, type(uint256).max, 0));
         _isABadReturn(abi.encode(32, uint256(1) << 64, 0));
         _isABadReturn(abi.encode(32, 33, 0));
@@ -178,15 +178,15 @@ abstract contract FaultsTest is BreakerAssertions {
         _;
     }
 
-    function test_WhenTheAnswerIsAMegabyte() external givenAFlood {
+    function test_WhenTheAnswerIsAMegabyte_Row09() external givenAFlood {
         _isRecorded(address(new HugeAnswer(MEGABYTE)), _toldOfAFlood(Outcome.ReturnTooLarge));
     }
 
-    function test_WhenTheRevertDataIsAMegabyte() external givenAFlood {
+    function test_WhenTheRevertDataIsAMegabyte_Row09() external givenAFlood {
         _isRecorded(address(new HugeRevert(MEGABYTE)), _toldOfAFlood(Outcome.Reverted));
     }
 
-    function test_WhenTheRevertDataIsAMegabyteAndSaysItIsMore() external givenAFlood {
+    function test_WhenTheRevertDataIsAMegabyteAndSaysItIsMore_Row09() external givenAFlood {
         _isRecorded(address(new FakedError(MEGABYTE, type(uint256).max)), _toldOfAFlood(Outcome.Reverted));
     }
 
@@ -233,7 +233,7 @@ abstract contract FaultsTest is BreakerAssertions {
         _assertStored();
     }
 
-    function test_WhenItIsProbedUpToTheThreshold() external givenBothAreDown {
+    function test_WhenItIsProbedUpToTheThreshold_Row10() external givenBothAreDown {
         for (uint16 count = 1; count < THRESHOLD; ++count) {
             _probe(Outcome.Reverted);
             _counts(count);

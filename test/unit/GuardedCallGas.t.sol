@@ -94,21 +94,21 @@ contract GuardedCallGasTest is Test {
         _;
     }
 
-    function test_WhenTheColdAccountIsRead() external givenAnAccountThatHasDelegated {
+    function test_WhenTheColdAccountIsRead_Row03() external givenAnAccountThatHasDelegated {
         isCold = true;
         _isGivenItsBudgetOrNothing(_read());
     }
 
-    function test_WhenTheWarmAccountIsRead() external givenAnAccountThatHasDelegated {
+    function test_WhenTheWarmAccountIsRead_Row03() external givenAnAccountThatHasDelegated {
         _isGivenItsBudgetOrNothing(_read());
     }
 
-    function test_WhenTheColdAccountIsCalledWithValue() external givenAnAccountThatHasDelegated {
+    function test_WhenTheColdAccountIsCalledWithValue_Row03() external givenAnAccountThatHasDelegated {
         (isCold, value) = (true, 1);
         _isGivenItsBudgetOrNothing(_call());
     }
 
-    function test_WhenTheWarmAccountIsCalledWithValue() external givenAnAccountThatHasDelegated {
+    function test_WhenTheWarmAccountIsCalledWithValue_Row03() external givenAnAccountThatHasDelegated {
         value = 1;
         _isGivenItsBudgetOrNothing(_call());
     }

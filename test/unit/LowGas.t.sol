@@ -79,11 +79,11 @@ abstract contract LowGasTest is Test {
         _;
     }
 
-    function test_WhenItIsAskedWithAnyGas() external givenAHealthyPrimaryThatWorksByItself {
+    function test_WhenItIsAskedWithAnyGas_Row02() external givenAHealthyPrimaryThatWorksByItself {
         _asks(passing[0]);
     }
 
-    function test_WhenItIsProbedWithAnyGas() external givenAHealthyPrimaryThatWorksByItself {
+    function test_WhenItIsProbedWithAnyGas_Row02() external givenAHealthyPrimaryThatWorksByItself {
         _probes(passing[0]);
     }
 
@@ -93,20 +93,17 @@ abstract contract LowGasTest is Test {
         _;
     }
 
-    function test_WhenItHasOneBelowIt() external givenAHealthyPrimaryThatPassesAnErrorOn {
+    function test_WhenItHasOneToThreeBelowIt_Row03() external givenAHealthyPrimaryThatPassesAnErrorOn {
         _asks(passing[1]);
-    }
-
-    function test_WhenItHasTwoBelowIt() external givenAHealthyPrimaryThatPassesAnErrorOn {
         _probes(passing[2]);
+        _asks(passing[3]);
     }
 
-    function test_WhenItHasFourBelowIt() external givenAHealthyPrimaryThatPassesAnErrorOn {
-        _asks(passing[4]);
-    }
-
-    function test_WhenItHasSevenBelowIt() external givenAHealthyPrimaryThatPassesAnErrorOn {
-        _probes(passing[7]);
+    function test_WhenItHasFourToSevenBelowIt_Row03() external givenAHealthyPrimaryThatPassesAnErrorOn {
+        _probes(passing[4]);
+        _asks(passing[5]);
+        _probes(passing[6]);
+        _asks(passing[7]);
     }
 
     // ─── given a healthy primary that wraps an error ───
@@ -115,20 +112,17 @@ abstract contract LowGasTest is Test {
         _;
     }
 
-    function test_WhenItHasOneBelowWhichWraps() external givenAHealthyPrimaryThatWrapsAnError {
+    function test_WhenItHasOneToThreeBelowWhichWrap_Row03() external givenAHealthyPrimaryThatWrapsAnError {
         _probes(wrapping[1]);
-    }
-
-    function test_WhenItHasTwoBelowWhichWrap() external givenAHealthyPrimaryThatWrapsAnError {
         _asks(wrapping[2]);
+        _probes(wrapping[3]);
     }
 
-    function test_WhenItHasFourBelowWhichWrap() external givenAHealthyPrimaryThatWrapsAnError {
-        _probes(wrapping[4]);
-    }
-
-    function test_WhenItHasSevenBelowWhichWrap() external givenAHealthyPrimaryThatWrapsAnError {
-        _asks(wrapping[7]);
+    function test_WhenItHasFourToSevenBelowWhichWrap_Row03() external givenAHealthyPrimaryThatWrapsAnError {
+        _asks(wrapping[4]);
+        _probes(wrapping[5]);
+        _asks(wrapping[6]);
+        _probes(wrapping[7]);
     }
 
     // ─── given an account that has delegated to a healthy primary ───
@@ -137,11 +131,11 @@ abstract contract LowGasTest is Test {
         _;
     }
 
-    function test_WhenTheAccountIsAskedWithAnyGas() external givenAnAccountThatHasDelegatedToAHealthyPrimary {
+    function test_WhenTheAccountIsAskedWithAnyGas_Row03() external givenAnAccountThatHasDelegatedToAHealthyPrimary {
         _asks(account);
     }
 
-    function test_WhenTheAccountIsProbedWithAnyGas() external givenAnAccountThatHasDelegatedToAHealthyPrimary {
+    function test_WhenTheAccountIsProbedWithAnyGas_Row03() external givenAnAccountThatHasDelegatedToAHealthyPrimary {
         _probes(account);
     }
 

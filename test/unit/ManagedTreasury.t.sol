@@ -102,7 +102,7 @@ contract ManagedTreasuryTest is TreasuryTest {
         );
     }
 
-    function test_WhenTheRescuerEvacuatesInTime() external givenThePrimaryHasFailed {
+    function test_WhenTheRescuerEvacuatesInTime_Row23() external givenThePrimaryHasFailed {
         skip(MIN_OPEN);
         _evacuates();
         _assertStored();
@@ -116,7 +116,7 @@ contract ManagedTreasuryTest is TreasuryTest {
         }
     }
 
-    function test_RevertWhen_TheAdminHasResetItByThen() external givenThePrimaryHasFailed {
+    function test_RevertWhen_TheAdminHasResetItByThen_Row23() external givenThePrimaryHasFailed {
         vm.prank(owner);
         treasury.reset();
         vm.warp(START + MIN_OPEN);

@@ -60,12 +60,15 @@ contract ModifiersTest is DecoratedTest {
         _;
     }
 
-    function test_WhenTheOwnerPassesItBeforeTheDecorator() external givenACheckOfTheOwnerThatSeesThroughTheDecorator {
+    function test_WhenTheOwnerPassesItBeforeTheDecorator_Row20()
+        external
+        givenACheckOfTheOwnerThatSeesThroughTheDecorator
+    {
         assertEq(_host().ownerBefore(), PRIMARY);
         _assertStored();
     }
 
-    function test_RevertWhen_AStrangerFailsItBeforeTheDecorator()
+    function test_RevertWhen_AStrangerFailsItBeforeTheDecorator_Row20()
         external
         givenACheckOfTheOwnerThatSeesThroughTheDecorator
     {
@@ -75,20 +78,26 @@ contract ModifiersTest is DecoratedTest {
         _assertStored();
     }
 
-    function test_WhenTheOwnerPassesItAfterTheDecorator() external givenACheckOfTheOwnerThatSeesThroughTheDecorator {
+    function test_WhenTheOwnerPassesItAfterTheDecorator_Row20()
+        external
+        givenACheckOfTheOwnerThatSeesThroughTheDecorator
+    {
         assertEq(_host().ownerAfter(), PRIMARY);
         assertEq(_host().ownerInBody(), PRIMARY);
         _assertStored();
     }
 
     /// The stranger is served by the secondary, and the primary is blamed.
-    function test_WhenAStrangerFailsItAfterTheDecorator() external givenACheckOfTheOwnerThatSeesThroughTheDecorator {
+    function test_WhenAStrangerFailsItAfterTheDecorator_Row20()
+        external
+        givenACheckOfTheOwnerThatSeesThroughTheDecorator
+    {
         vm.prank(stranger);
         assertEq(_host().ownerAfter(), SECONDARY);
         _countsAFailure();
     }
 
-    function test_WhenAStrangerFailsItInTheBody() external givenACheckOfTheOwnerThatSeesThroughTheDecorator {
+    function test_WhenAStrangerFailsItInTheBody_Row20() external givenACheckOfTheOwnerThatSeesThroughTheDecorator {
         vm.prank(stranger);
         assertEq(_host().ownerInBody(), SECONDARY);
         _countsAFailure();
@@ -112,7 +121,7 @@ contract ModifiersTest is DecoratedTest {
     }
 
     /// It passes, and then the host fails it, who calls itself.
-    function test_WhenTheOwnerPassesThatBeforeTheDecorator()
+    function test_WhenTheOwnerPassesThatBeforeTheDecorator_Row20()
         external
         givenACheckOfTheOwnerThatDoesNotSeeThroughTheDecorator
     {
@@ -120,7 +129,7 @@ contract ModifiersTest is DecoratedTest {
         _countsAFailure();
     }
 
-    function test_RevertWhen_AStrangerFailsThatBeforeTheDecorator()
+    function test_RevertWhen_AStrangerFailsThatBeforeTheDecorator_Row20()
         external
         givenACheckOfTheOwnerThatDoesNotSeeThroughTheDecorator
     {
@@ -164,7 +173,7 @@ contract ModifiersTest is DecoratedTest {
     }
 
     /// The lock sees the host's own call as a re-entry. And since the decorator does not come back, it stays.
-    function test_WhenItIsTakenBeforeTheDecorator() external givenALock {
+    function test_WhenItIsTakenBeforeTheDecorator_Row20() external givenALock {
         assertEq(_host().lockedBefore(), SECONDARY);
         _countsAFailure();
         vm.expectRevert(ReentrancyGuard.ReentrancyGuardReentrantCall.selector);
@@ -174,7 +183,7 @@ contract ModifiersTest is DecoratedTest {
         _assertStored();
     }
 
-    function test_WhenItIsTakenAfterTheDecorator() external givenALock {
+    function test_WhenItIsTakenAfterTheDecorator_Row20() external givenALock {
         assertEq(_host().lockedAfter(), PRIMARY);
         assertTrue(_host().locked());
         primary.toggleMood();
@@ -190,12 +199,12 @@ contract ModifiersTest is DecoratedTest {
         _assertStored();
     }
 
-    function test_WhenItIsBeforeTheDecorator() external givenAModifierWithCodeAfterTheBody {
+    function test_WhenItIsBeforeTheDecorator_Row20() external givenAModifierWithCodeAfterTheBody {
         assertEq(_host().finishesBefore(), PRIMARY);
         assertEq(_host().finished(), 1, "in the inner frame alone");
     }
 
-    function test_WhenItIsAfterTheDecorator() external givenAModifierWithCodeAfterTheBody {
+    function test_WhenItIsAfterTheDecorator_Row20() external givenAModifierWithCodeAfterTheBody {
         assertEq(_host().finishesAfter(), PRIMARY);
         assertEq(_host().finished(), 1);
     }
@@ -206,18 +215,18 @@ contract ModifiersTest is DecoratedTest {
         _;
     }
 
-    function test_WhenTwoDecoratorsAreNested() external givenAHostThatCallsItself {
+    function test_WhenTwoDecoratorsAreNested_Row20() external givenAHostThatCallsItself {
         assertEq(_host().nested(), SECONDARY);
         _countsAFailure();
     }
 
-    function test_RevertWhen_ADecoratedFunctionIsCalled() external givenAHostThatCallsItself {
+    function test_RevertWhen_ADecoratedFunctionIsCalled_Row20() external givenAHostThatCallsItself {
         vm.expectRevert(ICircuitBreaker.Reentered.selector);
         _host().callsItself();
         _assertStored();
     }
 
-    function test_WhenABodyCallsADecoratedFunction() external givenAHostThatCallsItself {
+    function test_WhenABodyCallsADecoratedFunction_Row20() external givenAHostThatCallsItself {
         assertEq(_host().bodyCallsDecorated(), SECONDARY);
         _countsAFailure();
     }

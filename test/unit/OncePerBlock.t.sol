@@ -66,7 +66,7 @@ contract OncePerBlockTest is BreakerTest {
         _;
     }
 
-    function test_WhenAllComeInOneTransaction() external givenAThresholdOfThreeFailingCalls {
+    function test_WhenAllComeInOneTransaction_Row11() external givenAThresholdOfThreeFailingCalls {
         host.fail();
         breaker.failureCount = 1;
         breaker.lastFailureAt = START;
@@ -77,7 +77,7 @@ contract OncePerBlockTest is BreakerTest {
         }
     }
 
-    function test_WhenEachComesInABlockOfItsOwn() external givenAThresholdOfThreeFailingCalls {
+    function test_WhenEachComesInABlockOfItsOwn_Row11() external givenAThresholdOfThreeFailingCalls {
         for (uint16 count = 1; count < THRESHOLD; ++count) {
             host.fail();
             breaker.failureCount = count;
@@ -103,12 +103,12 @@ contract OncePerBlockTest is BreakerTest {
         _;
     }
 
-    function test_WhenAnotherOneComesInThisBlock() external givenAGoodProbeWasCountedInThisBlock {
+    function test_WhenAnotherOneComesInThisBlock_Row11() external givenAGoodProbeWasCountedInThisBlock {
         host.success();
         _assertUntouched();
     }
 
-    function test_WhenAnotherOneComesInTheNextSecond() external givenAGoodProbeWasCountedInThisBlock {
+    function test_WhenAnotherOneComesInTheNextSecond_Row11() external givenAGoodProbeWasCountedInThisBlock {
         _closesAfter(1);
     }
 

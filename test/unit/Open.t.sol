@@ -16,12 +16,12 @@ contract OpenTest is BreakerTest {
         _;
     }
 
-    function test_WhenASuccessIsReported() external givenItIsASecondBeforeItsDeadline {
+    function test_WhenASuccessIsReported_Row14() external givenItIsASecondBeforeItsDeadline {
         host.success();
         _assertUntouched();
     }
 
-    function test_WhenAFailureIsReported() external givenItIsASecondBeforeItsDeadline {
+    function test_WhenAFailureIsReported_Row14() external givenItIsASecondBeforeItsDeadline {
         host.fail();
         _assertUntouched();
     }
@@ -31,7 +31,7 @@ contract OpenTest is BreakerTest {
         _assertUntouched();
     }
 
-    function test_WhenAThousandCallsAreReported() external givenItIsASecondBeforeItsDeadline {
+    function test_WhenAThousandCallsAreReported_Row12() external givenItIsASecondBeforeItsDeadline {
         // Ten a second; the last twenty in the last second before the deadline.
         vm.warp(START);
         for (uint256 i; i < 1000; ++i) {
@@ -50,11 +50,11 @@ contract OpenTest is BreakerTest {
         _;
     }
 
-    function test_WhenASuccessIsReportedThen() external givenItsDeadlineHasCome {
+    function test_WhenASuccessIsReportedThen_Row14() external givenItsDeadlineHasCome {
         _succeedsAsProbe();
     }
 
-    function test_WhenAFailureIsReportedThen() external givenItsDeadlineHasCome {
+    function test_WhenAFailureIsReportedThen_Row14() external givenItsDeadlineHasCome {
         _failsAsProbe();
     }
 
@@ -65,11 +65,11 @@ contract OpenTest is BreakerTest {
         _;
     }
 
-    function test_WhenASuccessIsReportedLate() external givenItsDeadlineWasASecondAgo {
+    function test_WhenASuccessIsReportedLate_Row14() external givenItsDeadlineWasASecondAgo {
         _succeedsAsProbe();
     }
 
-    function test_WhenAFailureIsReportedLate() external givenItsDeadlineWasASecondAgo {
+    function test_WhenAFailureIsReportedLate_Row14() external givenItsDeadlineWasASecondAgo {
         _failsAsProbe();
     }
 

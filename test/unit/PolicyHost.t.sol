@@ -98,7 +98,7 @@ contract PolicyHostTest is PolicyTest {
         _;
     }
 
-    function test_WhenOneTransactionFailsItAgainAndAgain() external givenItIsClosedAndOneFailureABlockCounts {
+    function test_WhenOneTransactionFailsItAgainAndAgain_Row11() external givenItIsClosedAndOneFailureABlockCounts {
         for (uint256 i; i < 10; ++i) {
             _acts(Careless.How.WithoutData, "backup");
         }

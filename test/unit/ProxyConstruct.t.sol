@@ -142,7 +142,7 @@ contract ProxyConstructTest is ProxyTest {
         assertFalse(proxy.supportsInterface(probe), "a part of ICircuitBreaker");
     }
 
-    function test_RevertWhen_ItIsCloned() external {
+    function test_RevertWhen_ItIsCloned_Row21() external {
         proxy = FaultTolerantProxy(payable(Clones.clone(address(proxy))));
         bytes memory unconfigured = abi.encodeWithSelector(CircuitBreaker.BreakerNotConfigured.selector);
         _assertCall(0, abi.encodeCall(Shop.stock, ()), false, unconfigured);

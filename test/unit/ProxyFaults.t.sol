@@ -8,6 +8,7 @@ import {HugeAnswer} from "../mocks/weird/HugeAnswer.sol";
 import {HugeRevert} from "../mocks/weird/HugeRevert.sol";
 import {RawAnswer} from "../mocks/weird/RawAnswer.sol";
 import {RawRevert} from "../mocks/weird/RawRevert.sol";
+import {Relay} from "../mocks/weird/Relay.sol";
 import {RevertsEmpty} from "../mocks/weird/RevertsEmpty.sol";
 import {TakesValue} from "../mocks/weird/TakesValue.sol";
 import {COOLDOWN, START, THRESHOLD} from "../utils/Defaults.sol";
@@ -34,11 +35,11 @@ contract ProxyFaultsTest is ProxyTest {
         _;
     }
 
-    function test_WhenItsCodeIsGone() external givenAPrimaryThatIsNotThere {
+    function test_WhenItsCodeIsGone_Row07() external givenAPrimaryThatIsNotThere {
         _opens(Outcome.NoCode, 0);
     }
 
-    function test_WhenItsCodeIsGoneAndValueComes() external givenAPrimaryThatIsNotThere {
+    function test_WhenItsCodeIsGoneAndValueComes_Row07() external givenAPrimaryThatIsNotThere {
         _opens(Outcome.NoCode, 1 ether);
     }
 
@@ -48,23 +49,23 @@ contract ProxyFaultsTest is ProxyTest {
         _;
     }
 
-    function test_WhenItAnswers0Bytes() external givenAPrimaryThatAnswersTooLittle {
+    function test_WhenItAnswers0Bytes_Row08() external givenAPrimaryThatAnswersTooLittle {
         _answersTooLittle(0);
     }
 
-    function test_WhenItAnswers4Bytes() external givenAPrimaryThatAnswersTooLittle {
+    function test_WhenItAnswers4Bytes_Row08() external givenAPrimaryThatAnswersTooLittle {
         _answersTooLittle(4);
     }
 
-    function test_WhenItAnswers31Bytes() external givenAPrimaryThatAnswersTooLittle {
+    function test_WhenItAnswers31Bytes_Row08() external givenAPrimaryThatAnswersTooLittle {
         _answersTooLittle(31);
     }
 
-    function test_WhenItAnswers32Bytes() external givenAPrimaryThatAnswersTooLittle {
+    function test_WhenItAnswers32Bytes_Row08() external givenAPrimaryThatAnswersTooLittle {
         _answersTooLittle(32);
     }
 
-    function test_WhenItAnswers63Bytes() external givenAPrimaryThatAnswersTooLittle {
+    function test_WhenItAnswers63Bytes_Row08() external givenAPrimaryThatAnswersTooLittle {
         _answersTooLittle(63);
     }
 
@@ -76,7 +77,7 @@ contract ProxyFaultsTest is ProxyTest {
         _assertWritten();
     }
 
-    function test_WhenItTakesTheValueFirst() external givenAPrimaryThatAnswersTooLittle {
+    function test_WhenItTakesTheValueFirst_Row17() external givenAPrimaryThatAnswersTooLittle {
         address payable thief = payable(makeAddr("thief"));
         _against(address(new TakesValue(thief)));
         _opens(Outcome.BadReturn, 1 ether);
@@ -104,7 +105,7 @@ contract ProxyFaultsTest is ProxyTest {
         _assertWritten();
     }
 
-    function test_WhenItAnswersAMegabyte() external givenAPrimaryThatAnswersTooMuch {
+    function test_WhenItAnswersAMegabyte_Row09() external givenAPrimaryThatAnswersTooMuch {
         _againstWith(address(new HugeAnswer(MEGABYTE)), BUDGET_OF_A_MEGABYTE);
         assertLe(_opens(Outcome.ReturnTooLarge, 0), BUDGET_OF_A_MEGABYTE + BESIDE, "gas");
     }
@@ -115,21 +116,21 @@ contract ProxyFaultsTest is ProxyTest {
         _;
     }
 
-    function test_WhenItRevertsWithoutAWord() external givenAPrimaryThatReverts {
+    function test_WhenItRevertsWithoutAWord_Row06() external givenAPrimaryThatReverts {
         _against(address(new RevertsEmpty()));
         _opens(Outcome.Reverted, 0);
     }
 
     /// What the value costs is not the primary's spending.
-    function test_WhenItRevertsWithoutAWordAndValueCame() external givenAPrimaryThatReverts {
+    function test_WhenItRevertsWithoutAWordAndValueCame_Row06() external givenAPrimaryThatReverts {
         _againstWith(address(new RevertsEmpty()), 5000);
         _opens(Outcome.Reverted, 1 ether);
     }
 
-    function test_WhenItRevertsWithAFewBytes() external givenAPrimaryThatReverts {
-        _reverts("a");
-        _reverts(hex"12345678");
-        _reverts(new bytes(31));
+    function test_WhenItRevertsWithAFewBytes_Row09() external givenAPrimaryThatReverts {
+        for (uint256 size = 1; size < 32; ++size) {
+            _reverts(new bytes(size));
+        }
     }
 
     function test_WhenItRevertsWithWhatLooksLikeAnOutcome() external givenAPrimaryThatReverts {
@@ -142,12 +143,12 @@ contract ProxyFaultsTest is ProxyTest {
         _reverts(abi.encodeWithSelector(GuardedCall.InsufficientGas.selector, 2, 1));
     }
 
-    function test_WhenItRevertsWithAMegabyte() external givenAPrimaryThatReverts {
+    function test_WhenItRevertsWithAMegabyte_Row09() external givenAPrimaryThatReverts {
         _againstWith(address(new HugeRevert(MEGABYTE)), BUDGET_OF_A_MEGABYTE);
         assertLe(_opens(Outcome.Reverted, 0), BUDGET_OF_A_MEGABYTE + BESIDE, "gas");
     }
 
-    function test_WhenItRevertsWithAnErrorWhoseLengthIsALie() external givenAPrimaryThatReverts {
+    function test_WhenItRevertsWithAnErrorWhoseLengthIsALie_Row09() external givenAPrimaryThatReverts {
         _againstWith(address(new FakedError(MEGABYTE, type(uint256).max)), BUDGET_OF_A_MEGABYTE);
         assertLe(_opens(Outcome.Reverted, 0), BUDGET_OF_A_MEGABYTE + BESIDE, "gas");
     }
@@ -155,16 +156,22 @@ contract ProxyFaultsTest is ProxyTest {
     // ─── given a primary that burns its gas ───
 
     modifier givenAPrimaryThatBurnsItsGas() {
-        _against(address(new BurnsGas()));
         _;
     }
 
-    function test_WhenItIsCalled() external givenAPrimaryThatBurnsItsGas {
+    function test_WhenItIsCalled_Row05() external givenAPrimaryThatBurnsItsGas {
+        _against(address(new BurnsGas()));
         assertLe(_opens(Outcome.BudgetSpent, 0), BUDGET + BESIDE, "gas");
     }
 
-    function test_WhenItIsCalledWithValue() external givenAPrimaryThatBurnsItsGas {
+    function test_WhenItIsCalledWithValue_Row05() external givenAPrimaryThatBurnsItsGas {
+        _against(address(new BurnsGas()));
         _opens(Outcome.BudgetSpent, 1 ether);
+    }
+
+    function test_WhenItIsSomebodyBelowIt_Row05() external givenAPrimaryThatBurnsItsGas {
+        _against(address(new Relay({next: address(new BurnsGas()), wraps: false})));
+        assertLe(_opens(Outcome.BudgetSpent, 0), BUDGET + BESIDE, "gas");
     }
 
     // ─── given an answer that cannot be decoded ───

@@ -31,7 +31,7 @@ contract ProxyForwardTest is ProxyTest {
         _;
     }
 
-    function test_WhenAFunctionWithValueIsCalled() external givenItIsClosed {
+    function test_WhenAFunctionWithValueIsCalled_Row17() external givenItIsClosed {
         _assertCall(VALUE, buy, true, _answer(1, "primary"));
         breaker.failureCount = 0;
         _assertWritten();
@@ -46,7 +46,7 @@ contract ProxyForwardTest is ProxyTest {
         assertEq(primary.sold(), 1, "effect");
     }
 
-    function test_WhenValueComesWithoutACall() external givenItIsClosed {
+    function test_WhenValueComesWithoutACall_Row17() external givenItIsClosed {
         _assertCall(VALUE, "", true, "");
         breaker.failureCount = 0;
         _assertWritten();
@@ -54,7 +54,7 @@ contract ProxyForwardTest is ProxyTest {
         assertEq(primary.received(), VALUE, "received");
     }
 
-    function test_WhenThePrimaryFails() external givenItIsClosed {
+    function test_WhenThePrimaryFails_Row17() external givenItIsClosed {
         primary.close(true);
         _assertCall(VALUE, buy, true, _answer(1, "backup"));
         _becomesCounted(2);
@@ -63,7 +63,7 @@ contract ProxyForwardTest is ProxyTest {
         assertEq(primary.sold(), 0, "effect");
     }
 
-    function test_WhenThePrimaryFailsAndValueComesWithoutACall() external givenItIsClosed {
+    function test_WhenThePrimaryFailsAndValueComesWithoutACall_Row17() external givenItIsClosed {
         primary.close(true);
         _assertCall(VALUE, "", true, "");
         _becomesCounted(2);
@@ -71,7 +71,7 @@ contract ProxyForwardTest is ProxyTest {
         _assertMoney(0, VALUE);
     }
 
-    function test_WhenBothFail() external givenItIsClosed {
+    function test_WhenBothFail_Row17() external givenItIsClosed {
         primary.close(true);
         backup.close(true);
         _assertCall(VALUE, buy, false, _closedError("backup"));
@@ -79,7 +79,7 @@ contract ProxyForwardTest is ProxyTest {
         _assertMoney(0, 0);
     }
 
-    function test_WhenNoFunctionOfThemIsCalled() external givenItIsClosed {
+    function test_WhenNoFunctionOfThemIsCalled_Row19() external givenItIsClosed {
         _assertCall(0, hex"12345678", false, "");
         _assertCall(0, hex"123456", false, "");
         _assertCall(VALUE, hex"12345678", false, "");
@@ -87,14 +87,14 @@ contract ProxyForwardTest is ProxyTest {
         _assertMoney(0, 0);
     }
 
-    function test_When200KBAreSent() external givenItIsClosed {
+    function test_When200KBAreSent_Row19() external givenItIsClosed {
         _storeNoFailure();
         _assertCall(0, abi.encodeCall(Shop.measure, (new bytes(200_000))), true, abi.encode(200_000));
         _assertUntouched();
         assertEq(primary.sold(), 1, "effect");
     }
 
-    function test_When200KBAreSentWithValueAndThePrimaryFails() external givenItIsClosed {
+    function test_When200KBAreSentWithValueAndThePrimaryFails_Row19() external givenItIsClosed {
         primary.close(true);
         _assertCall(VALUE, abi.encodeCall(Shop.measure, (new bytes(200_000))), true, abi.encode(200_000));
         _becomesCounted(2);
@@ -102,7 +102,7 @@ contract ProxyForwardTest is ProxyTest {
         _assertMoney(0, VALUE);
     }
 
-    function test_WhenAMulticallReusesTheValue() external givenItIsClosed {
+    function test_WhenAMulticallReusesTheValue_Row19() external givenItIsClosed {
         _storeNoFailure();
         (bytes memory multicall, bytes memory answers) = _multicall("primary");
         _assertCall(VALUE, multicall, true, answers);
@@ -110,7 +110,7 @@ contract ProxyForwardTest is ProxyTest {
         _assertMoney(VALUE, 0);
     }
 
-    function test_WhenAMulticallReusesTheValueAndThePrimaryFails() external givenItIsClosed {
+    function test_WhenAMulticallReusesTheValueAndThePrimaryFails_Row19() external givenItIsClosed {
         primary.close(true);
         (bytes memory multicall, bytes memory answers) = _multicall("backup");
         _assertCall(VALUE, multicall, true, answers);
@@ -127,13 +127,13 @@ contract ProxyForwardTest is ProxyTest {
         _;
     }
 
-    function test_WhenAFunctionWithValueIsCalledWhileOpen() external givenItIsOpen {
+    function test_WhenAFunctionWithValueIsCalledWhileOpen_Row17() external givenItIsOpen {
         _assertCall(VALUE, buy, true, _answer(1, "backup"));
         _assertUntouched();
         _assertMoney(0, VALUE);
     }
 
-    function test_WhenValueComesWithoutACallWhileOpen() external givenItIsOpen {
+    function test_WhenValueComesWithoutACallWhileOpen_Row17() external givenItIsOpen {
         _assertCall(VALUE, "", true, "");
         _assertUntouched();
         _assertMoney(0, VALUE);
@@ -146,7 +146,7 @@ contract ProxyForwardTest is ProxyTest {
         _assertMoney(0, 0);
     }
 
-    function test_WhenTheBackupIsGone() external givenItIsOpen {
+    function test_WhenTheBackupIsGone_Row17() external givenItIsOpen {
         vm.etch(address(backup), "");
         bytes memory gone = abi.encodeWithSelector(ICircuitBreaker.NoBackup.selector, backup);
         _assertCall(VALUE, buy, false, gone);
@@ -164,7 +164,7 @@ contract ProxyForwardTest is ProxyTest {
         _;
     }
 
-    function test_WhenThePrimaryFailsWithoutABackup() external givenABackupThatIsGone {
+    function test_WhenThePrimaryFailsWithoutABackup_Row17() external givenABackupThatIsGone {
         primary.close(true);
         bytes memory gone = abi.encodeWithSelector(ICircuitBreaker.NoBackup.selector, backup);
         _assertCall(VALUE, buy, false, gone);

@@ -57,7 +57,7 @@ contract ProxyProbeTest is ProxyTest {
         _failsUpToTheThreshold();
     }
 
-    function test_WhenBothFailUpToTheThreshold() external givenItRecordsProbesOnly {
+    function test_WhenBothFailUpToTheThreshold_Row10() external givenItRecordsProbesOnly {
         primary.close(true);
         backup.close(true);
         _failsUpToTheThreshold();
@@ -126,7 +126,7 @@ contract ProxyProbeTest is ProxyTest {
     }
 
     /// A prober cannot starve the primary: it is told the truth, or that there was not enough gas.
-    function test_WhenItIsProbedWithAnyGas() external givenItIsHalf_open {
+    function test_WhenItIsProbedWithAnyGas_Row12() external givenItIsHalf_open {
         uint256 refused;
         uint256 closed;
         for (uint256 gas = 5000; gas < 700_000; gas += 487) {

@@ -32,11 +32,11 @@ contract ProxyReadTest is ProxyTest {
         _assertUntouched();
     }
 
-    function test_WhenThePrimaryAnswers() external givenAContractThatReadsThroughItWhileClosed {
+    function test_WhenThePrimaryAnswers_Row19() external givenAContractThatReadsThroughItWhileClosed {
         _assertReader("primary");
     }
 
-    function test_WhenThePrimaryFails() external givenAContractThatReadsThroughItWhileClosed {
+    function test_WhenThePrimaryFails_Row19() external givenAContractThatReadsThroughItWhileClosed {
         primary.close(true);
         _assertReader("backup");
     }
@@ -85,7 +85,7 @@ contract ProxyReadTest is ProxyTest {
         _assertUntouched();
     }
 
-    function test_WhenThePrimaryWouldAnswer() external givenAContractThatReadsThroughItWhileOpen {
+    function test_WhenThePrimaryWouldAnswer_Row19() external givenAContractThatReadsThroughItWhileOpen {
         _assertReader("backup");
     }
 
@@ -102,11 +102,11 @@ contract ProxyReadTest is ProxyTest {
         _assertUntouched();
     }
 
-    function test_WhenThePrimaryHasRecovered() external givenAContractThatReadsThroughItWhileHalf_open {
+    function test_WhenThePrimaryHasRecovered_Row19() external givenAContractThatReadsThroughItWhileHalf_open {
         _assertReader("primary");
     }
 
-    function test_WhenThePrimaryStillFails() external givenAContractThatReadsThroughItWhileHalf_open {
+    function test_WhenThePrimaryStillFails_Row19() external givenAContractThatReadsThroughItWhileHalf_open {
         primary.close(true);
         _assertReader("backup");
     }

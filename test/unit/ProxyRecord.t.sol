@@ -60,7 +60,7 @@ contract ProxyRecordTest is ProxyTest {
         _assertUntouched();
     }
 
-    function test_WhenItIsCalledAThousandTimes() external givenItIsOpen {
+    function test_WhenItIsCalledAThousandTimes_Row12() external givenItIsOpen {
         for (uint256 i; i < 1000; ++i) {
             _buys("backup");
         }
@@ -103,7 +103,7 @@ contract ProxyRecordTest is ProxyTest {
         _;
     }
 
-    function test_WhenManyCallsFailInOneBlock() external givenFailuresThatCountOnceABlock {
+    function test_WhenManyCallsFailInOneBlock_Row11() external givenFailuresThatCountOnceABlock {
         _buys("backup");
         _becomesCounted(1);
         _assertWritten();
@@ -113,7 +113,7 @@ contract ProxyRecordTest is ProxyTest {
         }
     }
 
-    function test_WhenACallFailsInEachBlock() external givenFailuresThatCountOnceABlock {
+    function test_WhenACallFailsInEachBlock_Row11() external givenFailuresThatCountOnceABlock {
         for (uint16 count = 1; count < THRESHOLD; ++count) {
             _buys("backup");
             _becomesCounted(count);

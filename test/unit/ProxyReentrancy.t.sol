@@ -58,21 +58,21 @@ contract ProxyReentrancyTest is ProxyTest {
         _assertCall(0, ring, true, refused);
     }
 
-    function test_WhenItCallsTheGuardedFunction() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItCallsTheGuardedFunction_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         _isRefused(ring);
     }
 
-    function test_WhenItSendsValue() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItSendsValue_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         weird.callBack({host: address(proxy), call_: "", hides: true});
         _assertCall(1 ether, ring, true, refused);
         assertEq(address(proxy).balance, 0, "money of the proxy");
     }
 
-    function test_WhenItProbes() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItProbes_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         _isRefused(probe);
     }
 
-    function test_WhenItConfiguresAsTheOwner() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItConfiguresAsTheOwner_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         _isRefused(abi.encodeCall(FaultTolerantProxy.configure, (_config(0))));
     }
 
@@ -102,7 +102,7 @@ contract ProxyReentrancyTest is ProxyTest {
         }
     }
 
-    function test_WhenItCallsBackWhileProbed() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItCallsBackWhileProbed_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         weird.callBack({host: address(proxy), call_: probe, hides: true});
         vm.expectCall(address(proxy), probe, 2);
         _assertProbe(Outcome.Ok);
@@ -119,16 +119,19 @@ contract ProxyReentrancyTest is ProxyTest {
         _assertWritten();
     }
 
-    function test_WhenItCallsBackWhileCalled() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
+    function test_WhenItCallsBackWhileCalled_Row15() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
         _assertCall(0, stock, true, abi.encode("backup"));
     }
 
-    function test_WhenItCallsBackWhileCalledWithValue() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
+    function test_WhenItCallsBackWhileCalledWithValue_Row15()
+        external
+        givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt
+    {
         _assertCall(1 ether, abi.encodeCall(Shop.buy, (1 ether)), true, _answer(1, "backup"));
         assertEq(address(backup).balance, 1 ether, "money of the backup");
     }
 
-    function test_WhenItFailsWhileProbed() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
+    function test_WhenItFailsWhileProbed_Row15() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
         _assertProbe(Outcome.Reverted);
     }
 
@@ -139,7 +142,7 @@ contract ProxyReentrancyTest is ProxyTest {
         _;
     }
 
-    function test_WhenValueComes() external givenAPrimaryThatSendsTheValueBack {
+    function test_WhenValueComes_Row17() external givenAPrimaryThatSendsTheValueBack {
         _assertCall(1 ether, abi.encodeCall(Shop.buy, (1 ether)), true, _answer(1, "backup"));
         _becomesCounted(2);
         _assertWritten();
@@ -156,7 +159,7 @@ contract ProxyReentrancyTest is ProxyTest {
     }
 
     /// The second call finds a backup that has called back already, and answers nothing.
-    function test_WhenItCallsTheGuardedFunctionOnceMore() external givenABackupThatCallsBack {
+    function test_WhenItCallsTheGuardedFunctionOnceMore_Row15() external givenABackupThatCallsBack {
         weird.callBack({host: address(proxy), call_: ring, hides: true});
         _assertCall(0, ring, true, "");
         _becomesOpen(THRESHOLD, START + COOLDOWN);
@@ -165,7 +168,7 @@ contract ProxyReentrancyTest is ProxyTest {
         assertEq(writes.length, 2, "one record for each call");
     }
 
-    function test_WhenItProbesInBetween() external givenABackupThatCallsBack {
+    function test_WhenItProbesInBetween_Row15() external givenABackupThatCallsBack {
         weird.callBack({host: address(proxy), call_: probe, hides: true});
         _assertCall(0, ring, true, abi.encode(Outcome.Reverted));
         _becomesOpen(THRESHOLD, START + COOLDOWN);
@@ -174,7 +177,7 @@ contract ProxyReentrancyTest is ProxyTest {
         assertEq(writes.length, 2, "one record for the call, one for the probe");
     }
 
-    function test_WhenItConfiguresAsTheOwnerInBetween() external givenABackupThatCallsBack {
+    function test_WhenItConfiguresAsTheOwnerInBetween_Row15() external givenABackupThatCallsBack {
         Config memory config = _config(RECORD_CALLS);
         config.failureThreshold = 10;
         weird.callBack({
@@ -186,7 +189,7 @@ contract ProxyReentrancyTest is ProxyTest {
         _assertStored();
     }
 
-    function test_WhenItSendsTheValueBackWhileOpen() external givenABackupThatCallsBack {
+    function test_WhenItSendsTheValueBackWhileOpen_Row17() external givenABackupThatCallsBack {
         vm.etch(address(weird), address(new RefundsOnce()).code);
         _storeOpen({retryAt: START + 1});
         uint256 before = address(weird).balance;

@@ -33,15 +33,15 @@ contract ProxyStarvedTest is ProxyTest {
         _;
     }
 
-    function test_WhenItIsCalledWithAnyGas() external givenAHealthyPrimaryThatNeedsMuchGas {
+    function test_WhenItIsCalledWithAnyGas_Row02() external givenAHealthyPrimaryThatNeedsMuchGas {
         _sweep(address(proxy), 0, stock);
     }
 
-    function test_WhenItIsCalledWithValueAndAnyGas() external givenAHealthyPrimaryThatNeedsMuchGas {
+    function test_WhenItIsCalledWithValueAndAnyGas_Row02() external givenAHealthyPrimaryThatNeedsMuchGas {
         _sweep(address(proxy), 1, stock);
     }
 
-    function test_WhenItIsReadWithAnyGas() external givenAHealthyPrimaryThatNeedsMuchGas {
+    function test_WhenItIsReadWithAnyGas_Row02() external givenAHealthyPrimaryThatNeedsMuchGas {
         uint256 edge = _edge(address(proxy), 0, stock, true);
         for (uint256 gas = 5000; gas < 3_000_000; gas = _next(gas, edge)) {
             this.callAndJudge(address(proxy), gas, 0, stock, true);
@@ -62,7 +62,7 @@ contract ProxyStarvedTest is ProxyTest {
     }
 
     /// Errors are passed back before the proxy, and wrapped behind it.
-    function test_WhenLevelsOfCallsLieBeforeAndBehindTheProxy() external givenAHealthyPrimaryThatNeedsMuchGas {
+    function test_WhenLevelsOfCallsLieBeforeAndBehindTheProxy_Row03() external givenAHealthyPrimaryThatNeedsMuchGas {
         address behind = address(hungry);
         for (uint256 i; i < 4; ++i) {
             behind = address(new Relay(behind, true));
@@ -107,7 +107,7 @@ contract ProxyStarvedTest is ProxyTest {
     }
 
     /// The delegate is cold at first, which the EVM takes from the caller before it hands out the budget.
-    function test_WhenItHasDelegated() external givenAPrimaryThatMeasuresItsGas {
+    function test_WhenItHasDelegated_Row03() external givenAPrimaryThatMeasuresItsGas {
         address account = makeAddr("account");
         vm.etch(account, Delegated.code(makeAddr("meter")));
         _uses(account, BUDGET);

@@ -30,15 +30,15 @@ contract ReadingTest is BreakerTest {
         _;
     }
 
-    function test_WhenItsDeadlineIsASecondAway() external givenItOpened {
+    function test_WhenItsDeadlineIsASecondAway_Row14() external givenItOpened {
         _assertState(State.Open, START + COOLDOWN - 1);
     }
 
-    function test_WhenItsDeadlineHasJustCome() external givenItOpened {
+    function test_WhenItsDeadlineHasJustCome_Row14() external givenItOpened {
         _assertState(State.HalfOpen, START + COOLDOWN);
     }
 
-    function test_WhenItsDeadlineWasASecondAgo() external givenItOpened {
+    function test_WhenItsDeadlineWasASecondAgo_Row14() external givenItOpened {
         _assertState(State.HalfOpen, START + COOLDOWN + 1);
     }
 
@@ -49,11 +49,11 @@ contract ReadingTest is BreakerTest {
         _;
     }
 
-    function test_WhenItIsASecondBeforeTheEndOfTime() external givenItOpenedForEver {
+    function test_WhenItIsASecondBeforeTheEndOfTime_Row14() external givenItOpenedForEver {
         _assertState(State.Open, NEVER - 1);
     }
 
-    function test_WhenItIsTheEndOfTime() external givenItOpenedForEver {
+    function test_WhenItIsTheEndOfTime_Row14() external givenItOpenedForEver {
         _assertState(State.Open, NEVER);
     }
 

@@ -108,19 +108,19 @@ contract ResilientReadingTest is ResilientTest {
         _assertUntouched();
     }
 
-    function test_RevertWhen_TheCloneIsAsked() external givenACloneOfIt {
+    function test_RevertWhen_TheCloneIsAsked_Row21() external givenACloneOfIt {
         resilient.ask();
     }
 
-    function test_RevertWhen_TheCloneIsAskedForARecord() external givenACloneOfIt {
+    function test_RevertWhen_TheCloneIsAskedForARecord_Row21() external givenACloneOfIt {
         resilient.safeAsk();
     }
 
-    function test_RevertWhen_TheCloneIsProbed() external givenACloneOfIt {
+    function test_RevertWhen_TheCloneIsProbed_Row21() external givenACloneOfIt {
         resilient.probe(id);
     }
 
-    function test_RevertWhen_TheStateInTheCloneIsRead() external givenACloneOfIt {
+    function test_RevertWhen_TheStateInTheCloneIsRead_Row21() external givenACloneOfIt {
         resilient.breakerState(id);
     }
 

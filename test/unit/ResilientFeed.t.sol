@@ -271,15 +271,15 @@ contract ResilientFeedTest is FeedTest {
         _assertUnmoved();
     }
 
-    function test_RevertWhen_TheCloneIsRead() external givenACloneOfIt {
+    function test_RevertWhen_TheCloneIsRead_Row21() external givenACloneOfIt {
         feed.latestRoundData();
     }
 
-    function test_RevertWhen_TheCloneIsProbed() external givenACloneOfIt {
+    function test_RevertWhen_TheCloneIsProbed_Row21() external givenACloneOfIt {
         feed.probe(id);
     }
 
-    function test_RevertWhen_TheStateInTheCloneIsRead() external givenACloneOfIt {
+    function test_RevertWhen_TheStateInTheCloneIsRead_Row21() external givenACloneOfIt {
         feed.breakerState(id);
     }
 

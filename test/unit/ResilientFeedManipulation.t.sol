@@ -29,25 +29,25 @@ contract ResilientFeedManipulationTest is FeedTest {
         _;
     }
 
-    function test_WhenTheLastGoodAnswerHasASecondLeft() external givenADeadBackupAndARealMoveOfTenPercent {
+    function test_WhenTheLastGoodAnswerHasASecondLeft_Row22() external givenADeadBackupAndARealMoveOfTenPercent {
         _primaryAnswersAt(START + PRIMARY_HEARTBEAT - 1);
         _serves(Source.LastGood, PRICE, START);
         _assertUnmoved();
     }
 
-    function test_WhenTheTimeOfTheLastGoodAnswerIsJustUp() external givenADeadBackupAndARealMoveOfTenPercent {
+    function test_WhenTheTimeOfTheLastGoodAnswerIsJustUp_Row22() external givenADeadBackupAndARealMoveOfTenPercent {
         _primaryAnswersAt(START + PRIMARY_HEARTBEAT);
         _serves(Source.LastGood, PRICE, START);
         _assertUnmoved();
     }
 
-    function test_WhenTheLastGoodAnswerIsASecondTooOld() external givenADeadBackupAndARealMoveOfTenPercent {
+    function test_WhenTheLastGoodAnswerIsASecondTooOld_Row22() external givenADeadBackupAndARealMoveOfTenPercent {
         _primaryAnswersAt(START + PRIMARY_HEARTBEAT + 1);
         _serves(Source.Primary, MOVED, block.timestamp);
         _assertUnmoved();
     }
 
-    function test_WhenItIsProbedAllAlong() external givenADeadBackupAndARealMoveOfTenPercent {
+    function test_WhenItIsProbedAllAlong_Row22() external givenADeadBackupAndARealMoveOfTenPercent {
         for (uint256 time = START + 60; time <= START + PRIMARY_HEARTBEAT; time += 60) {
             _primaryAnswersAt(time);
             _probes(Outcome.Rejected);
@@ -71,7 +71,7 @@ contract ResilientFeedManipulationTest is FeedTest {
         _;
     }
 
-    function test_WhenThreePercentAreAllowed() external givenAPrimaryThatLiesFourPercentAProbe {
+    function test_WhenThreePercentAreAllowed_Row22() external givenAPrimaryThatLiesFourPercentAProbe {
         _allow(300);
         for (uint16 count = 1; count <= THRESHOLD; ++count) {
             _lie();
@@ -89,7 +89,7 @@ contract ResilientFeedManipulationTest is FeedTest {
     }
 
     /// The first lie is what an honest feed might say. The next ones are not.
-    function test_WhenFivePercentAreAllowed() external givenAPrimaryThatLiesFourPercentAProbe {
+    function test_WhenFivePercentAreAllowed_Row22() external givenAPrimaryThatLiesFourPercentAProbe {
         _lie();
         _probes(Outcome.Ok);
         _assertRefreshed(PRICE + 4 * PERCENT, block.timestamp);
@@ -109,7 +109,7 @@ contract ResilientFeedManipulationTest is FeedTest {
 
     /// At the edge of what the backup confirms, the last good answer contradicts the backup as soon as that moves: then
     /// it must not speak for the primary.
-    function test_WhenTheBackupMovesAwayHonestly() external givenAPrimaryThatLiesFourPercentAProbe {
+    function test_WhenTheBackupMovesAwayHonestly_Row22() external givenAPrimaryThatLiesFourPercentAProbe {
         _lie();
         _probes(Outcome.Ok);
         _assertRefreshed(PRICE + 4 * PERCENT, block.timestamp);

@@ -163,7 +163,7 @@ contract ResilientFeedWeirdTest is FeedTest {
         _;
     }
 
-    function test_WhenItIsReadWithAnyGas() external givenHealthyFeedsThatNeedNearlyAllOfTheirBudget {
+    function test_WhenItIsReadWithAnyGas_Row02() external givenHealthyFeedsThatNeedNearlyAllOfTheirBudget {
         uint256 least = _least(abi.encodeCall(ResilientFeed.latestRoundData, ()));
         for (uint256 gas = 21_000; gas < MOST; gas += gas > least - 500 && gas < least + 500 ? 1 : 487) {
             (bool ok, bytes memory answer) =
@@ -179,11 +179,14 @@ contract ResilientFeedWeirdTest is FeedTest {
         _assertUnmoved();
     }
 
-    function test_WhenItIsProbedWithAnyGas() external givenHealthyFeedsThatNeedNearlyAllOfTheirBudget {
+    function test_WhenItIsProbedWithAnyGas_Row02() external givenHealthyFeedsThatNeedNearlyAllOfTheirBudget {
         _sweep();
     }
 
-    function test_WhenItIsProbedForTheMostWorkWithAnyGas() external givenHealthyFeedsThatNeedNearlyAllOfTheirBudget {
+    function test_WhenItIsProbedForTheMostWorkWithAnyGas_Row02()
+        external
+        givenHealthyFeedsThatNeedNearlyAllOfTheirBudget
+    {
         // The last call is the backup's: nothing is left over from it for what comes after.
         _use(withWeirdBackup);
         _storeHalfOpen();

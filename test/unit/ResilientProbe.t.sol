@@ -94,7 +94,7 @@ contract ResilientProbeTest is ResilientTest {
         _;
     }
 
-    function test_WhenItIsProbedUpToTheThreshold() external givenBothAreMoody {
+    function test_WhenItIsProbedUpToTheThreshold_Row10() external givenBothAreMoody {
         for (uint16 count = 1; count < THRESHOLD; ++count) {
             _probes(Outcome.Reverted);
             breaker.failureCount = count;

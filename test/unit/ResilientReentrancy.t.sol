@@ -27,22 +27,22 @@ contract ResilientReentrancyTest is ResilientTest {
         _assertUntouched();
     }
 
-    function test_WhenItAsksForTheRecordWhileAsked() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItAsksForTheRecordWhileAsked_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         reentrant.callBack({host: address(resilient), call: safeAsk, hides: true});
         assertEq(resilient.safeAsk(), "refused");
     }
 
-    function test_WhenItProbesWhileAsked() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItProbesWhileAsked_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         reentrant.callBack({host: address(resilient), call: probe, hides: true});
         assertEq(resilient.safeAsk(), "refused");
     }
 
-    function test_WhenItAsksForTheRecordWhileProbed() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItAsksForTheRecordWhileProbed_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         reentrant.callBack({host: address(resilient), call: safeAsk, hides: true});
         _probesWell();
     }
 
-    function test_WhenItProbesWhileProbed() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
+    function test_WhenItProbesWhileProbed_Row15() external givenAPrimaryThatCallsBackAndHidesWhatCameOfIt {
         reentrant.callBack({host: address(resilient), call: probe, hides: true});
         _probesWell();
     }
@@ -62,12 +62,12 @@ contract ResilientReentrancyTest is ResilientTest {
         _assertWritten();
     }
 
-    function test_WhenItAsksForTheRecord() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
+    function test_WhenItAsksForTheRecord_Row15() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
         reentrant.callBack({host: address(resilient), call: safeAsk, hides: false});
         assertEq(resilient.safeAsk(), SECONDARY);
     }
 
-    function test_WhenItProbes() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
+    function test_WhenItProbes_Row15() external givenAPrimaryThatCallsBackAndFailsWithWhatCameOfIt {
         reentrant.callBack({host: address(resilient), call: probe, hides: false});
         assertEq(uint8(resilient.probe(id)), uint8(Outcome.Reverted));
     }
@@ -81,7 +81,7 @@ contract ResilientReentrancyTest is ResilientTest {
         _;
     }
 
-    function test_WhenThePrimaryFailsFirst() external givenASecondaryThatCallsBack {
+    function test_WhenThePrimaryFailsFirst_Row15() external givenASecondaryThatCallsBack {
         primary.toggleMood();
         _watch();
         assertEq(resilient.safeAsk(), "burnt");

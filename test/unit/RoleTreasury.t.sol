@@ -96,7 +96,7 @@ contract RoleTreasuryTest is TreasuryTest {
         );
     }
 
-    function test_WhenTheRescuerEvacuatesInTime() external givenThePrimaryHasFailed {
+    function test_WhenTheRescuerEvacuatesInTime_Row23() external givenThePrimaryHasFailed {
         skip(MIN_OPEN);
         _evacuates();
         _assertStored();
@@ -110,14 +110,14 @@ contract RoleTreasuryTest is TreasuryTest {
         }
     }
 
-    function test_RevertWhen_ThePrimaryHasRecoveredByThen() external givenThePrimaryHasFailed {
+    function test_RevertWhen_ThePrimaryHasRecoveredByThen_Row23() external givenThePrimaryHasFailed {
         primary.toggleMood();
         _closeByProbes();
         vm.warp(START + MIN_OPEN);
         _refuses(rescuer, abi.encodeWithSelector(EmergencyPowers.NoEmergency.selector, id));
     }
 
-    function test_RevertWhen_TheOwnerHasResetItByThen() external givenThePrimaryHasFailed {
+    function test_RevertWhen_TheOwnerHasResetItByThen_Row23() external givenThePrimaryHasFailed {
         vm.prank(owner);
         treasury.reset();
         vm.warp(START + MIN_OPEN);
@@ -153,7 +153,7 @@ contract RoleTreasuryTest is TreasuryTest {
         _assertUntouched();
     }
 
-    function test_RevertWhen_SomebodyWithBothRolesDoesBothAtOnce() external givenTheTripperHasTrippedIt {
+    function test_RevertWhen_SomebodyWithBothRolesDoesBothAtOnce_Row23() external givenTheTripperHasTrippedIt {
         _closeByProbes();
         _watch();
         BothRoles both = new BothRoles();

@@ -17,19 +17,19 @@ contract TripTest is BreakerTest {
         _;
     }
 
-    function test_WhenNoDeadlineIsGiven() external givenItIsClosedWithOneFailure {
+    function test_WhenNoDeadlineIsGiven_Row14() external givenItIsClosedWithOneFailure {
         _tripsFromClosed(0, START + COOLDOWN);
     }
 
-    function test_WhenTheDeadlineIsInThePast() external givenItIsClosedWithOneFailure {
+    function test_WhenTheDeadlineIsInThePast_Row14() external givenItIsClosedWithOneFailure {
         _tripsFromClosed(1, START + 1);
     }
 
-    function test_WhenTheDeadlineIsNow() external givenItIsClosedWithOneFailure {
+    function test_WhenTheDeadlineIsNow_Row14() external givenItIsClosedWithOneFailure {
         _tripsFromClosed(START, START + 1);
     }
 
-    function test_WhenTheDeadlineIsTheNextSecond() external givenItIsClosedWithOneFailure {
+    function test_WhenTheDeadlineIsTheNextSecond_Row14() external givenItIsClosedWithOneFailure {
         _tripsFromClosed(START + 1, START + 1);
     }
 
@@ -37,11 +37,11 @@ contract TripTest is BreakerTest {
         _tripsFromClosed(START + 2, START + 2);
     }
 
-    function test_WhenTheDeadlineIsASecondBeforeNever() external givenItIsClosedWithOneFailure {
+    function test_WhenTheDeadlineIsASecondBeforeNever_Row14() external givenItIsClosedWithOneFailure {
         _tripsFromClosed(NEVER - 1, NEVER - 1);
     }
 
-    function test_WhenTheDeadlineIsNever() external givenItIsClosedWithOneFailure {
+    function test_WhenTheDeadlineIsNever_Row14() external givenItIsClosedWithOneFailure {
         _tripsFromClosed(NEVER, NEVER);
     }
 
@@ -126,23 +126,23 @@ contract TripTest is BreakerTest {
         _;
     }
 
-    function test_WhenNoLaterDeadlineIsGiven() external givenItIsHalf_openWithAGoodProbe {
+    function test_WhenNoLaterDeadlineIsGiven_Row14() external givenItIsHalf_openWithAGoodProbe {
         _tripsFromOpen(0, START + COOLDOWN);
     }
 
-    function test_WhenTheLaterDeadlineIsInThePast() external givenItIsHalf_openWithAGoodProbe {
+    function test_WhenTheLaterDeadlineIsInThePast_Row14() external givenItIsHalf_openWithAGoodProbe {
         _tripsFromOpen(START - 1, START + 1);
     }
 
-    function test_WhenTheLaterDeadlineIsNow() external givenItIsHalf_openWithAGoodProbe {
+    function test_WhenTheLaterDeadlineIsNow_Row14() external givenItIsHalf_openWithAGoodProbe {
         _tripsFromOpen(START, START + 1);
     }
 
-    function test_WhenTheLaterDeadlineIsFarAway() external givenItIsHalf_openWithAGoodProbe {
+    function test_WhenTheLaterDeadlineIsFarAway_Row14() external givenItIsHalf_openWithAGoodProbe {
         _tripsFromOpen(NEVER - 1, NEVER - 1);
     }
 
-    function test_WhenTheLaterDeadlineIsNever() external givenItIsHalf_openWithAGoodProbe {
+    function test_WhenTheLaterDeadlineIsNever_Row14() external givenItIsHalf_openWithAGoodProbe {
         _tripsFromOpen(NEVER, NEVER);
     }
 

@@ -72,12 +72,12 @@ contract UnconfiguredTest is BreakerTest {
         _;
     }
 
-    function test_RevertWhen_ItRecords() external givenACloneWhoseConstructorDidNotRun {
+    function test_RevertWhen_ItRecords_Row21() external givenACloneWhoseConstructorDidNotRun {
         _recordingReverts();
         _assertStored();
     }
 
-    function test_WhenItWasConfigured() external givenACloneWhoseConstructorDidNotRun {
+    function test_WhenItWasConfigured_Row21() external givenACloneWhoseConstructorDidNotRun {
         host.configure(Defaults.config());
         breaker = Defaults.closed();
         breaker.lastFailureAt = 0;

@@ -46,7 +46,7 @@ abstract contract WhileOpenTest is BreakerAssertions {
         _;
     }
 
-    function test_WhenAThousandCallsComeIn() external givenItIsOpen {
+    function test_WhenAThousandCallsComeIn_Row12() external givenItIsOpen {
         for (uint256 i; i < 500; ++i) {
             assertEq(Resilient(watched).safeAsk(), SECONDARY);
             _assertUntouched();
@@ -62,11 +62,11 @@ abstract contract WhileOpenTest is BreakerAssertions {
         _;
     }
 
-    function test_WhenAHealthyPrimaryIsStarved() external givenItIsHalf_open {
+    function test_WhenAHealthyPrimaryIsStarved_Row12() external givenItIsHalf_open {
         _neverReopens(abi.encodeCall(Resilient.safeAsk, ()));
     }
 
-    function test_WhenAProbeOfAHealthyPrimaryIsStarved() external givenItIsHalf_open {
+    function test_WhenAProbeOfAHealthyPrimaryIsStarved_Row12() external givenItIsHalf_open {
         _neverReopens(abi.encodeCall(Resilient.probe, (id)));
     }
 

@@ -14,19 +14,19 @@ contract WindowTest is BreakerTest {
         _;
     }
 
-    function test_WhenTheNextOneComesASecondBeforeTheWindowEnds() external givenAFailureWithinAWindowOfAMinute {
+    function test_WhenTheNextOneComesASecondBeforeTheWindowEnds_Row14() external givenAFailureWithinAWindowOfAMinute {
         _failAt(START + WINDOW - 1);
         breaker.failureCount = 2;
         _assertWritten();
     }
 
-    function test_WhenTheNextOneComesAsTheWindowEnds() external givenAFailureWithinAWindowOfAMinute {
+    function test_WhenTheNextOneComesAsTheWindowEnds_Row14() external givenAFailureWithinAWindowOfAMinute {
         _failAt(START + WINDOW);
         breaker.failureCount = 2;
         _assertWritten();
     }
 
-    function test_WhenTheNextOneComesASecondAfterTheWindowEnded() external givenAFailureWithinAWindowOfAMinute {
+    function test_WhenTheNextOneComesASecondAfterTheWindowEnded_Row14() external givenAFailureWithinAWindowOfAMinute {
         _failAt(START + WINDOW + 1);
         breaker.failureCount = 1;
         _assertWritten();
@@ -55,13 +55,13 @@ contract WindowTest is BreakerTest {
         _;
     }
 
-    function test_WhenTheNextFailureComesAsItEnds() external givenTheLargestWindow {
+    function test_WhenTheNextFailureComesAsItEnds_Row14() external givenTheLargestWindow {
         _failAt(START + type(uint32).max);
         breaker.failureCount = 2;
         _assertWritten();
     }
 
-    function test_WhenTheNextFailureComesASecondAfter() external givenTheLargestWindow {
+    function test_WhenTheNextFailureComesASecondAfter_Row14() external givenTheLargestWindow {
         _failAt(START + uint40(type(uint32).max) + 1);
         breaker.failureCount = 1;
         _assertWritten();
@@ -74,7 +74,7 @@ contract WindowTest is BreakerTest {
         _;
     }
 
-    function test_WhenTheNextFailureComesAtTheEndOfTime() external givenNoWindow {
+    function test_WhenTheNextFailureComesAtTheEndOfTime_Row14() external givenNoWindow {
         _failAt(NEVER);
         breaker.failureCount = 2;
         _assertWritten();

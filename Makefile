@@ -81,8 +81,8 @@ fuzz: setup ## The same properties with many more runs
 	PROPTEST_CASES=40000 cargo test --locked --package fusebox-bindings
 
 .PHONY: coverage
-coverage: setup ## Lines and branches of contracts/ that tests reach
-	forge coverage --no-match-coverage '^(test|script)/'
+coverage: setup ## Fails unless the unit tests reach every line and branch of contracts/
+	@tools/coverage
 
 .PHONY: evidence-gas
 evidence-gas: setup ## How often other defences blame a healthy primary that was given too little gas

@@ -30,7 +30,7 @@ contract GuardedCallTest is Test {
     uint32 private constant RESERVE = 30_000;
     uint256 private constant A_16TH = BUDGET / 16;
     /// What a mock spends around its work, and the last round of its loop.
-    uint256 private constant GIVE_OR_TAKE = 1000;
+    uint256 private constant GIVE_OR_TAKE = 2000;
     /// What a call spends beside its budget and its reserve: the harness, the access of the account, the margin.
     uint256 private constant AROUND = 20_000;
 

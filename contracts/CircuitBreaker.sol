@@ -49,7 +49,8 @@ enum Transition {
 /// @param  successThreshold Good probes that close it.
 /// @param  reopenCount      Failed probes since it was last closed; drives the backoff.
 /// @param  maxCooldown      Seconds that the doubling cooldown never exceeds; equal to `cooldown` = constant.
-/// @param  window           Seconds after which an old failure no longer counts; 0 = failures count for ever.
+/// @param  window           Seconds after which an old failure no longer counts; 0 = failures count for ever. With
+///                          `ONCE_PER_BLOCK` longer than the time between two blocks, or nothing is ever counted twice.
 /// @param  lastFailureAt    Unix seconds; closed: the last counted failure; open: when it left closed. Never moved by a
 ///                          reopen or a later trip.
 /// @param  flags            Bit 0 `LATCH`, bit 1 `ONCE_PER_BLOCK`, bit 2 `PROBE_ONLY`; others are rejected.

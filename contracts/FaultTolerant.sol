@@ -19,9 +19,13 @@ import {ICircuitBreaker} from "./interfaces/ICircuitBreaker.sol";
 ///         `msg.sender`. Only checks that use `_caller()` belong there. `nonReentrant` before it bricks the host; it
 ///         goes after it. A check in the body is an outcome that anyone can cause.
 ///
-///         *Warning: calls.* A host never calls its own decorated functions, and they do not nest: `Reentered`. A
-///         primary that is itself guarded needs a budget above its own `needed`. A primary that sends value back to
-///         its caller is not supported.
+///         *Warning: calls.* A host never calls its own decorated functions, and they do not nest: `Reentered`; a
+///         decorated view that it calls is its bare body. A primary that is itself guarded needs a budget above its
+///         own `needed`. A primary that sends value back to its caller is not supported.
+///
+///         *Warning: long answers.* The outer frame copies the answer after the budget was spent on it. So where the
+///         primary chooses how long it is, `reserve` is at least a seventh of `gas`: a caller who sends no more than
+///         what is needed would otherwise run out of gas there, with nothing recorded.
 abstract contract FaultTolerant is ICircuitBreaker {
     using CircuitBreaker for Breaker;
     using GuardedCall for PackedLimits;
@@ -36,11 +40,17 @@ abstract contract FaultTolerant is ICircuitBreaker {
     /// What must be left to ask: a 64th is kept, and something is spent on the way.
     uint256 private constant _ASK_NEEDED = 52_000;
 
-    /// Where the caller is in the lock, above the phase. There nobody but the outer frame can have written it; behind
-    /// the calldata, a body that passes on bytes of its caller's choice could be made to say anyone.
-    uint256 private constant _CALLER_AT = 8;
-
+    // The lock during an attempt, high bits to low:
+    //
+    // | 255      224 | 223 168 | 167  8 | 7   0 |
+    // | its selector | unused  | caller | phase |
+    //
+    // Nobody but the outer frame can have written the caller here; behind the calldata, a body that passes on bytes of
+    // its caller's choice could be made to say anyone. The selector is there since a primary can have the host call
+    // itself, if the host has a batch or the like: only the frame that was called as the attempt is the attempt.
     uint256 private constant _PHASE = type(uint8).max;
+    uint256 private constant _CALLER_AT = 8;
+    uint256 private constant _SELECTOR = 0xffffffff00000000000000000000000000000000000000000000000000000000;
 
     // ─── Decorators ───
 
@@ -83,15 +93,16 @@ abstract contract FaultTolerant is ICircuitBreaker {
     ///         the host, never the prober.
     function _caller() internal view returns (address sender) {
         if (msg.sender != address(this)) return msg.sender;
-        assembly ("memory-safe") {
-            sender := shr(_CALLER_AT, tload(LOCK))
-        }
-        // Nobody called a probe, and the host asks by itself.
-        if (sender == address(0)) return address(this);
+        uint256 held = _held();
+        // forge-lint: disable-next-line(unsafe-typecast) -- the other bits are not the caller's
+        if (bytes4(bytes32(held)) == msg.sig) sender = address(uint160(held >> _CALLER_AT));
+        // Nobody called a probe, or what else the host calls on itself.
+        if (sender == address(0)) sender = address(this);
     }
 
     /// @notice Where policies plug in: what becomes of an outcome.
-    /// @dev    The lock is held. It must not revert: that would take the host down with its primary.
+    /// @dev    The lock is held. It must not revert: that would take the host down with its primary. If it calls
+    ///         somebody, then statically: after a failed attempt a body could be entered once more, unrecorded.
     /// @param  errorSelector The first four bytes of the revert data; zero where there are fewer.
     function _record(Breaker storage breaker, Outcome outcome, bytes4 errorSelector) internal virtual {
         errorSelector;
@@ -144,7 +155,7 @@ abstract contract FaultTolerant is ICircuitBreaker {
             revert Reentered();
         }
         assembly ("memory-safe") {
-            // The caller stays.
+            // All but the phase stays.
             tstore(LOCK, add(held, sub(RUN, EXPECT)))
         }
     }
@@ -185,9 +196,13 @@ abstract contract FaultTolerant is ICircuitBreaker {
         if (CircuitBreaker.isOpenAt(word, block.timestamp)) return (data, size);
 
         // First, since a re-entrant call has too little gas as well.
-        if (_held() != FREE) revert Reentered();
+        uint256 held;
         assembly ("memory-safe") {
-            tstore(LOCK, or(EXPECT, shl(_CALLER_AT, caller())))
+            held := tload(LOCK)
+        }
+        if (held != FREE) revert Reentered();
+        assembly ("memory-safe") {
+            tstore(LOCK, or(and(calldataload(0), _SELECTOR), or(shl(_CALLER_AT, caller()), EXPECT)))
         }
         limits.mustFit(msg.value);
         uint256 before = gasleft();
@@ -283,7 +298,9 @@ abstract contract FaultTolerant is ICircuitBreaker {
         assembly ("memory-safe") {
             size := returndatasize()
         }
-        if (ok && size == 0 && backup.code.length == 0) revert NoBackup(backup);
+        if (size == 0) {
+            if (ok && backup.code.length == 0) revert NoBackup(backup);
+        }
         assembly ("memory-safe") {
             let answer := mload(0x40)
             returndatacopy(answer, 0, size)
@@ -293,7 +310,7 @@ abstract contract FaultTolerant is ICircuitBreaker {
         }
     }
 
-    /// The lock: the phase, and above it who called.
+    /// The lock, whole.
     function _held() private view returns (uint256 held) {
         assembly ("memory-safe") {
             held := tload(LOCK)

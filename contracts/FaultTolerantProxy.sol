@@ -59,6 +59,8 @@ contract FaultTolerantProxy is ICircuitBreaker {
     error NoContract(address target);
     /// @notice A backup that is the primary fails with it.
     error BackupIsPrimary(address backup);
+    /// @notice Nobody could ever close what is latched open.
+    error LatchWithoutOwner();
     /// @notice Only the owner may do this.
     error NotOwner(address caller);
 
@@ -106,7 +108,7 @@ contract FaultTolerantProxy is ICircuitBreaker {
 
     /// @param primary_      Whom to ask first.
     /// @param backup_       Whom to ask otherwise; another contract with the same functions.
-    /// @param owner_        Who may trip, reset and configure; zero = nobody, for ever.
+    /// @param owner_        Who may trip, reset and configure; zero = nobody, for ever, and then without `LATCH`.
     /// @param config        The breaker's configuration. `PROBE_ONLY` is set unless `RECORD_CALLS` is among the flags.
     /// @param limits        What the primary may use and return. `minReturn` holds for every function: 0 where some
     ///                      return nothing. `reserve` pays for recording, the backup, and copying `maxReturn` bytes.
@@ -132,7 +134,8 @@ contract FaultTolerantProxy is ICircuitBreaker {
         _budget = limits.gas;
         _maxReturn = limits.maxReturn;
         _minReturn = limits.minReturn;
-        (_innerNeeded, _kept) = _split(limits);
+        (_innerNeeded, _kept) = _split(limits, probeCalldata.length);
+        if (owner_ == address(0) && config.flags & CircuitBreaker.LATCH != 0) revert LatchWithoutOwner();
         _breaker = CircuitBreaker.build(_withDefault(config));
         _probeCalldata = probeCalldata;
     }
@@ -451,14 +454,15 @@ contract FaultTolerantProxy is ICircuitBreaker {
     // ─── Gas ───
 
     /// What the inner frame needs at its check, and what the outer one keeps; checked against what a transaction has.
-    function _split(Limits memory limits) private pure returns (uint256 inner, uint256 kept) {
+    /// @param probeSize How long the calldata of a probe is, which is dearer to bring along than a caller's.
+    function _split(Limits memory limits, uint256 probeSize) private pure returns (uint256 inner, uint256 kept) {
         uint256 copying = _copying(limits.maxReturn);
         // More than a transaction has, in any case, and so that it fits 32 bits.
         if (copying > GuardedCall.MAX_TRANSACTION_GAS) copying = GuardedCall.MAX_TRANSACTION_GAS;
         // forge-lint: disable-next-line(unsafe-typecast) -- see above
         inner = GuardedCall.pack(Limits(limits.gas, uint32(copying), limits.maxReturn, limits.minReturn)).needed();
         kept = limits.reserve + _CALL_COST;
-        uint256 total = _needed(inner, kept) + _AROUND;
+        uint256 total = _needed(inner + _loading(probeSize), kept) + _AROUND;
         if (total > GuardedCall.MAX_TRANSACTION_GAS) {
             revert GuardedCall.GasBudgetTooLarge(total, GuardedCall.MAX_TRANSACTION_GAS);
         }

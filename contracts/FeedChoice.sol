@@ -81,7 +81,8 @@ library FeedChoice {
         }
         if (primaryGood && backupGood) {
             if (!lastFresh) return Source.None;
-            return _distance(backup, last) < _distance(primary, last) ? Source.Backup : Source.Primary;
+            // A tie is the backup's: a primary that pulled the last good answer half way would have made it one.
+            return _distance(primary, last) < _distance(backup, last) ? Source.Primary : Source.Backup;
         }
         if (primaryGood) return Source.Primary;
         if (backupGood) return Source.Backup;

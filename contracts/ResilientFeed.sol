@@ -50,14 +50,20 @@ struct LastGood {
 ///         unless the breaker is open, when only the backup is. One breaker guards the primary. Only `probe` records,
 ///         and only `probe` moves the last good answer.
 ///
-///         *Trust.* Each feed may fail, hang or return garbage. One feed may lie: what it can move is bounded by the
-///         other one. A lying primary is confirmed within `maxDeviationBps` of the backup. Beyond that it is served
-///         only while near a last good answer that is still fresh, so about twice that far off at most, until enough
-///         probes have opened the breaker; it never moves the last good answer while the backup disagrees. A lying
-///         backup that is sound and far from an honest primary gets that primary rejected, and is alone in the end,
-///         since the breaker is the primary's. Two feeds that lie alike are believed, and so is one feed without the
-///         other: a step of `maxDeviationBps` a round, or anything once the last good answer is stale. Neither should
-///         be a feed that a caller can bend within one transaction.
+///         *Trust.* Each feed may fail, hang or return garbage. One feed may lie; what comes of it is bounded by the
+///         other one, as long as that one is sound:
+///         - A lying primary never moves the last good answer further than `maxDeviationBps` from the backup. It is
+///           served while it is that near to the backup; or as near to a last good answer that is still fresh, with
+///           the backup further away. So a primary that denies a move of the market is served at the old price until
+///           enough probes have opened the breaker and the last good answer is stale: its heartbeat bounds that.
+///         - A primary can tell a probe from a read. One that is honest to probes only is never found out, and may
+///           tell readers what the line above lets it.
+///         - A lying backup that is sound and far from an honest primary gets that primary rejected, and is alone in
+///           the end, since the breaker is the primary's.
+///         - Two feeds that lie alike are believed, and so is one feed without the other: a step of `maxDeviationBps`
+///           a round, or anything once the last good answer is stale.
+///
+///         Neither should be a feed that a caller can bend within one transaction.
 ///
 ///         *Gas.* Every call is given its budget or not made: a read reverts with `InsufficientGas` rather than fall
 ///         back because the caller was stingy.
@@ -93,6 +99,8 @@ contract ResilientFeed is AggregatorV3Interface, ICircuitBreaker {
     error BackupHeartbeatZero();
     /// @notice The deviation must be at least 1 and at most `max` basis points.
     error MaxDeviationOutOfRange(uint16 maxDeviationBps, uint16 max);
+    /// @notice Nobody could ever close what is latched open: there is no owner.
+    error LatchRefused();
     /// @notice A feed did not tell its decimals within its budget.
     /// @param  outcome What came of asking.
     error DecimalsUnreadable(address feed, Outcome outcome);
@@ -164,6 +172,7 @@ contract ResilientFeed is AggregatorV3Interface, ICircuitBreaker {
         decimals = _mustHaveDecimals(feeds.primary);
         _backupDecimals = _mustHaveDecimals(feeds.backup);
 
+        if (config.flags & CircuitBreaker.LATCH != 0) revert LatchRefused();
         _breaker = CircuitBreaker.build(config);
         // The first one is what is served without a last good answer, or there is no feed to speak of.
         _keep(_served());

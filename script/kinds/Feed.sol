@@ -30,6 +30,6 @@ abstract contract Feed is References, Policy {
         // forge-lint: disable-end(unsafe-typecast)
         feeds.description = _string(object, "description", "what is priced, such as ETH / USD");
         // Only probes are recorded, whatever the flags say.
-        return abi.encode(feeds, _config(object, "latch, once_per_block"));
+        return abi.encode(feeds, _config(object, "once_per_block"));
     }
 }

@@ -28,7 +28,8 @@ abstract contract References is Values {
     {
         string memory shown = _string(object, key, _CONTRACT);
         for (uint256 i = 0; i < before.length; i++) {
-            if (_equal(before[i].name, shown)) return before[i].addr;
+            // Places that are not filled yet have no address.
+            if (before[i].addr != address(0) && _equal(before[i].name, shown)) return before[i].addr;
         }
         address addr = _address(object, key, _CONTRACT);
         if (addr.code.length == 0) {

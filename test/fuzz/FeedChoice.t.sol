@@ -54,7 +54,7 @@ contract FeedChoiceFuzzTest is Test {
         } else if (primaryGood) {
             if (_areNear(c, c.primary, c.backup)) expected = Source.Primary;
             else if (!fresh) expected = Source.None;
-            else expected = _isNearer(c.backup, c.primary, c.last) ? Source.Backup : Source.Primary;
+            else expected = _isNearer(c.primary, c.backup, c.last) ? Source.Primary : Source.Backup;
         }
         assertEq(uint8(_choose(c)), uint8(expected), "source");
     }

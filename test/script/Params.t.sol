@@ -163,9 +163,9 @@ contract ParamsTest is Plans {
         _rejectsNumber("\"max_deviation_bps\": 200", "10001", string.concat(feed, "max_deviation_bps"), 1, 10_000);
         _rejectsNumber("\"gas\": 60000", "2299", string.concat(feed, "gas"), 2300, 16_777_216);
         _rejectsNumber("\"max_cooldown\": 601", "60", string.concat(feed, "config.max_cooldown"), 61, most);
-        string memory flags = "a list of: latch, once_per_block";
+        string memory flags = "a list of: once_per_block";
         string memory key = string.concat(feed, "config.flags");
-        _rejects("[\"once_per_block\"]", "[\"record_calls\"]", key, "record_calls", flags);
+        _rejects("[\"once_per_block\"]", "[\"latch\"]", key, "latch", flags);
         string memory priced = "what is priced, such as ETH / USD";
         _rejects("\"ETH / USD\"", "[]", string.concat(feed, "description"), "a list or an object", priced);
     }
@@ -175,6 +175,7 @@ contract ParamsTest is Plans {
         string memory backup = "\"backup\": \"stoic\"";
         string memory zero = vm.toString(address(0));
         _rejects(backup, "\"backup\": \"cynic\"", key, "cynic", CONTRACT);
+        _rejects(backup, "\"backup\": \"\"", key, "", CONTRACT);
         _rejects(backup, "\"backup\": \"0xf39Fd6e5\"", key, "0xf39Fd6e5", CONTRACT);
         _rejects(backup, string.concat("\"backup\": \"", zero, "\""), key, zero, CONTRACT);
         string memory nobody = vm.toString(OWNER);

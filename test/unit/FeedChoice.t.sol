@@ -67,7 +67,7 @@ contract FeedChoiceTest is Test {
     function test_WhenBothAreAsNearToTheFreshOne() external givenTheFeedsDifferByOneMoreThanAllowed {
         primary = Readings.sound(1052);
         last = Readings.sound(1026);
-        _chooses(Source.Primary);
+        _chooses(Source.Backup);
     }
 
     function test_WhenOnlyThePrimaryIsNearTheFreshOne() external givenTheFeedsDifferByOneMoreThanAllowed {

@@ -49,9 +49,9 @@ contract ModifiersTest is DecoratedTest {
         assertEq(uint8(host.probeWith(abi.encodeCall(ModifiedHost.onlyFor, (watched)))), uint8(Outcome.Ok));
     }
 
-    /// A body that calls the host with bytes of its caller's choice speaks as that caller, and as nobody else.
+    /// A body that calls another function of the host comes from the host, whatever it appends.
     function test_WhenItIsCalledFromABody() external givenAFunctionThatAsksWhoCalls {
-        assertEq(_host().bodyCallsBare(abi.encodePacked(stranger)), address(this));
+        assertEq(_host().bodyCallsBare(abi.encodePacked(stranger)), watched);
     }
 
     // ─── given a check of the owner that sees through the decorator ───

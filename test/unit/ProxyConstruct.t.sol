@@ -92,6 +92,14 @@ contract ProxyConstructTest is ProxyTest {
         _new(address(primary), next, 0);
     }
 
+    function test_RevertWhen_ItLatchesAndNobodyOwnsIt() external {
+        bytes memory call = abi.encodeCall(Shop.stock, ());
+        Config memory config = _config(LATCH);
+        Limits memory limits = _limits();
+        vm.expectRevert(FaultTolerantProxy.LatchWithoutOwner.selector);
+        new FaultTolerantProxy(address(primary), address(backup), address(0), config, limits, call);
+    }
+
     // ─── Limits ───
 
     function test_RevertWhen_TheBudgetIsSmallerThanTheStipend() external {
@@ -117,6 +125,17 @@ contract ProxyConstructTest is ProxyTest {
     function test_WhenTheBudgetAndTheReserveJustFitATransaction() external {
         _assertFits(_largest({gas: 16_000_000, reserve: 0, raisesGas: true}));
         _assertFits(_largest({gas: 8_000_000, reserve: 8_000_000, raisesGas: false}));
+    }
+
+    /// Each slot that a probe loads is cold.
+    function test_RevertWhen_TheCalldataOfAProbeFitsNoTransactionBesides() external {
+        Limits memory limits = _largest({gas: 16_000_000, reserve: 0, raisesGas: true});
+        limits.gas -= 100_000;
+        bytes memory call = new bytes(32 * 40);
+        new FaultTolerantProxy(address(primary), address(backup), OWNER, _config(0), limits, call);
+        call = new bytes(32 * 50);
+        vm.expectPartialRevert(GuardedCall.GasBudgetTooLarge.selector);
+        new FaultTolerantProxy(address(primary), address(backup), OWNER, _config(0), limits, call);
     }
 
     function test_RevertWhen_TheLongestAnswerFitsNoTransaction() external {

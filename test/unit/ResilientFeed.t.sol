@@ -136,6 +136,11 @@ contract ResilientFeedTest is FeedTest {
         _expect(abi.encodeWithSelector(CircuitBreaker.FailureThresholdZero.selector));
     }
 
+    function test_RevertWhen_TheBreakerLatches() external givenParametersThatCannotWork {
+        config.flags |= CircuitBreaker.LATCH;
+        _expect(abi.encodeWithSelector(ResilientFeed.LatchRefused.selector));
+    }
+
     // ─── given parameters at their limits ───
 
     modifier givenParametersAtTheirLimits() {

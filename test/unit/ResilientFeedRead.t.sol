@@ -68,11 +68,13 @@ contract ResilientFeedReadTest is FeedTest {
     }
 
     function test_WhenTheFeedsDisagree() external givenItIsClosed {
-        _primaryAnswers(PRICE + 4 * PERCENT);
+        _primaryAnswers(PRICE + 3 * PERCENT + 1);
         _backupAnswers(PRICE - 3 * PERCENT);
         _serves(Source.Backup, PRICE - 3 * PERCENT, block.timestamp);
         _primaryAnswers(PRICE + 3 * PERCENT);
-        _serves(Source.Primary, PRICE + 3 * PERCENT, block.timestamp);
+        _serves(Source.Backup, PRICE - 3 * PERCENT, block.timestamp);
+        _primaryAnswers(PRICE + 3 * PERCENT - 1);
+        _serves(Source.Primary, PRICE + 3 * PERCENT - 1, block.timestamp);
     }
 
     // ─── given it is closed and both feeds are down ───

@@ -7,9 +7,11 @@ import {Breaker, CircuitBreaker, State} from "fusebox/CircuitBreaker.sol";
 import {FaultTolerant} from "fusebox/FaultTolerant.sol";
 import {GuardedCall, Limits, PackedLimits} from "fusebox/GuardedCall.sol";
 import {Outcome} from "fusebox/Outcome.sol";
+import {FailureRate, FailureRing} from "fusebox/policies/FailureRate.sol";
 
 contract UpgradeableMarket is FaultTolerant, Initializable {
     using CircuitBreaker for Breaker;
+    using FailureRate for FailureRing;
 
     IOracle public immutable primary;
     IOracle public immutable backup;
@@ -21,6 +23,7 @@ contract UpgradeableMarket is FaultTolerant, Initializable {
     /// @custom:storage-location erc7201:market.breaker
     struct Storage {
         Breaker breaker;
+        FailureRing ring;
     }
 
     bytes32 private constant _STORAGE =
@@ -43,10 +46,16 @@ contract UpgradeableMarket is FaultTolerant, Initializable {
 
     function initialize() external initializer {
         _storage().breaker.configure(CircuitBreaker.safe(3, 5 minutes));
+        // Half of the last twenty calls, once there were ten.
+        _storage().ring = FailureRate.build({size: 20, minCalls: 10, shareBps: 5000});
     }
 
     function price() external faultTolerant(_storage().breaker, address(backup), _limits) returns (uint256) {
         return primary.price();
+    }
+
+    function _record(Breaker storage breaker, Outcome outcome, bytes4) internal override {
+        _storage().ring.record(breaker, outcome);
     }
     // ANCHOR_END: initialize
 

@@ -4,9 +4,9 @@ pragma solidity ^0.8.24;
 import {EthUsd} from "../src/EthUsd.sol";
 import {ILiveOracle, OldChainMarket} from "../src/OldChainMarket.sol";
 import {Test} from "forge-std/Test.sol";
+import {SettableFeed} from "fusebox-contracts/test/mocks/SettableFeed.sol";
 import {Source} from "fusebox/FeedChoice.sol";
 import {ResilientFeed} from "fusebox/ResilientFeed.sol";
-import {AggregatorV3Interface} from "fusebox/interfaces/AggregatorV3Interface.sol";
 
 contract LiveOracle is ILiveOracle {
     uint256 private _price;
@@ -52,35 +52,35 @@ contract OldChainTest is Test {
     }
 }
 
-contract Feed {
-    int256 private _answer;
-
-    constructor(int256 answer) {
-        _answer = answer;
-    }
-
-    function set(int256 answer) external {
-        _answer = answer;
-    }
-
-    function decimals() external pure returns (uint8) {
-        return 8;
-    }
-
-    function latestRoundData() external view returns (uint80, int256, uint256, uint256, uint80) {
-        return (1, _answer, block.timestamp, block.timestamp, 1);
-    }
-}
-
 contract FeedTest is Test {
-    function test_DoesNotServeALie() external {
-        Feed primary = new Feed(2000e8);
-        ResilientFeed feed =
-            EthUsd.deploy(AggregatorV3Interface(address(primary)), AggregatorV3Interface(address(new Feed(2001e8))));
-        assertTrue(feed.source() == Source.Primary);
-        primary.set(20e8);
-        (, int256 answer,,,) = feed.latestRoundData();
-        assertEq(answer, 2001e8, "near the last good answer");
-        assertTrue(feed.source() == Source.Backup);
+    SettableFeed private _primary;
+    SettableFeed private _backup;
+    ResilientFeed private _resilient;
+
+    function setUp() external {
+        vm.warp(1_700_000_000);
+        (_primary, _backup) = (_feed(1, 2000e8), _feed(1000, 2001e8));
+        _resilient = EthUsd.deploy(_primary, _backup);
     }
+
+    // ANCHOR: feed
+    function _feed(uint80 firstRound, int256 answer) private returns (SettableFeed feed) {
+        feed = new SettableFeed(8, firstRound);
+        feed.answers(answer, block.timestamp);
+    }
+
+    function test_DoesNotServeALie() external {
+        assertTrue(_resilient.source() == Source.Primary);
+        _primary.answers(20e8, block.timestamp);
+        (, int256 answer,,,) = _resilient.latestRoundData();
+        assertEq(answer, 2001e8, "near the last good answer");
+        assertTrue(_resilient.source() == Source.Backup);
+    }
+
+    function test_ServesTheBackupWhenThePrimaryIsDown() external {
+        _primary.setDown(true);
+        (, int256 answer,,,) = _resilient.latestRoundData();
+        assertEq(answer, 2001e8);
+    }
+    // ANCHOR_END: feed
 }

@@ -59,6 +59,43 @@ contract RolesTest is PowersTest {
         assertTrue(_market.probe(id) == Outcome.Ok);
     }
 
+    /// A trip of 300 seconds: two hours later the breaker is half-open, and the power is there.
+    function test_ThePowerOutlastsTheTrip() external {
+        vm.prank(_tripper);
+        _market.trip(uint40(block.timestamp + 300));
+        skip(2 hours);
+        assertTrue(_state(_market) == State.HalfOpen);
+        vm.prank(_rescuer);
+        _market.evacuate();
+        assertEq(_refuge.balance, 1 ether);
+    }
+
+    /// With nobody to probe it is there a year later as well.
+    function test_OnlyProbesOrAResetEndIt() external {
+        vm.prank(_tripper);
+        _market.trip(uint40(block.timestamp + 300));
+        skip(365 days);
+        vm.prank(_rescuer);
+        _market.evacuate();
+
+        bytes32 id = _market.breakers()[0];
+        _market.grantRole(_market.PROBER(), address(this));
+        for (uint256 i = 0; i < 2; ++i) {
+            assertTrue(_market.probe(id) == Outcome.Ok);
+            skip(12);
+        }
+        vm.expectRevert(abi.encodeWithSelector(EmergencyPowers.NoEmergency.selector, id));
+        vm.prank(_rescuer);
+        _market.evacuate();
+    }
+
+    function test_ATripNeedsADeadline() external {
+        uint256 time = block.timestamp;
+        vm.expectRevert(abi.encodeWithSelector(EmergencyPowers.UntilOutOfRange.selector, 0, time + 1, time + 1 days));
+        vm.prank(_tripper);
+        _market.trip(0);
+    }
+
     function test_ThePowerComesAfterAnHourAndEnds() external {
         vm.prank(_tripper);
         _market.trip(uint40(block.timestamp + 2 hours));

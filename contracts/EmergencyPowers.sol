@@ -5,7 +5,8 @@ import {Breaker, CircuitBreaker, Config} from "./CircuitBreaker.sol";
 import {Outcome} from "./Outcome.sol";
 
 /// @title  EmergencyPowers
-/// @notice Powers that exist only while a breaker is open: a role can do in an outage what nobody may do otherwise.
+/// @notice Powers that exist only until a breaker that opened closes again: a role can do in an outage what nobody may
+///         do otherwise.
 /// @dev    *Design.* This contract says *when*; the host says *who*, with any access control. OpenZeppelin's come
 ///         first:
 ///
@@ -17,10 +18,10 @@ import {Outcome} from "./Outcome.sol";
 ///         and what acts are never one transaction. It is over when the breaker closes; after the next trip `minOpen`
 ///         begins anew.
 ///
-///         *It ends.* `LATCH` is refused, since then only a person would end it; so is a breaker that is open for
-///         ever for another reason. A trip by a person has a deadline at most `maxTrip` seconds away and is refused
-///         unless the breaker is closed, half-open included: nobody prolongs an emergency by tripping again. Clearing
-///         it is for the owner, by `reset`, or for recovery, by good probes that anyone may send.
+///         *It ends* by recovery, that is by good probes, which anyone may send and somebody should; or by the owner's
+///         `reset`. `LATCH` is refused, since then only a person would end it; so is a breaker that is open for ever
+///         for another reason. A trip by a person has a deadline at most `maxTrip` seconds away and is refused unless
+///         the breaker is closed: nobody prolongs an emergency by tripping again, half-open included.
 ///
 ///         *Trust assumptions.* Give tripping and acting to different roles: together they are a power that can be
 ///         had at any time for the price of `minOpen`. The one who trips, if dishonest, takes the primary out of use

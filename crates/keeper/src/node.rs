@@ -86,16 +86,26 @@ impl Node {
         }
     }
 
-    /// Fails where there is no contract, which is almost always the wrong chain or a mistyped address.
-    pub(crate) async fn must_have_code(&self, address: Address, chain: u64) -> eyre::Result<()> {
-        if self.provider.get_code_at(address).await?.is_empty() {
-            return Err(Refusal::Configuration(format!(
-                "there is no contract at {address} on chain {chain}: check the address, and that {} is the node you mean",
-                self.host
-            ))
-            .into());
+    /// Fails where there is no contract.
+    pub(crate) async fn must_have_code(
+        &self,
+        address: Address,
+        chain: u64,
+        source: Source<'_>,
+    ) -> eyre::Result<()> {
+        if !self.provider.get_code_at(address).await?.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let host = &self.host;
+        Err(Refusal::Configuration(match source {
+            Source::CommandLine => format!(
+                "there is no contract at {address} on chain {chain}: check the address, and that {host} is the node you mean"
+            ),
+            Source::Deployment { name, file } => format!(
+                "there is no contract at {address} on chain {chain}, where {file} has `{name}`: it is written before anything is sent, so if that failed, run script/Deploy.s.sol again; else check that {host} is the node you mean"
+            ),
+        })
+        .into())
     }
 }
 
@@ -104,6 +114,15 @@ impl Node {
 pub(crate) struct Expected<'a> {
     pub(crate) chain: u64,
     pub(crate) says: &'a str,
+}
+
+/// Who says that a contract is somewhere: what has to be done where there is none depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source<'a> {
+    /// An address that was typed.
+    CommandLine,
+    /// An entry of a deployment file, which the script writes before it sends.
+    Deployment { name: &'a str, file: &'a str },
 }
 
 /// A transport error for a person, without the URL that `reqwest` puts into its own.

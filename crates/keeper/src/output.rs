@@ -7,7 +7,7 @@ use crate::{
     watch::{Block, Undecodable},
 };
 use alloy::primitives::{B256, hex};
-use fusebox_bindings::NEVER;
+use fusebox_bindings::{LATCH, NEVER, ONCE_PER_BLOCK, PROBE_ONLY};
 use serde::Serialize;
 use std::io::{self, Write as _};
 
@@ -94,17 +94,30 @@ pub(crate) fn text(notice: &Notice, label: Option<&str>) -> String {
         What::HalfOpen { retry_at, .. } => format!("half-open since {}", utc(retry_at)),
         What::Closed => "closed".to_owned(),
         What::Configured(config) => format!(
-            "configured: threshold {}, cooldown {} s up to {} s, {} good probes to close, window {} s, flags {:#05b}",
+            "configured: threshold {}, cooldown {} s up to {} s, {} good probes to close, window {} s, flags: {}",
             config.failure_threshold,
             config.cooldown,
             config.max_cooldown,
             config.success_threshold,
             config.window,
-            config.flags
+            flags(config.flags)
         ),
     };
     let retracted = if notice.retracted { "RETRACTED, its block left the chain: " } else { "" };
     format!("{}  {retracted}{what}", place(notice.block, &notice.key, label))
+}
+
+/// The flags in words; bits without one, which no honest contract emits, as a number.
+fn flags(flags: u8) -> String {
+    const NAMES: [(u8, &str); 3] =
+        [(LATCH, "latch"), (ONCE_PER_BLOCK, "once per block"), (PROBE_ONLY, "probe only")];
+    let named = NAMES.iter().filter(|(flag, _)| flags & flag != 0);
+    let mut names: Vec<_> = named.map(|(_, name)| (*name).to_owned()).collect();
+    let unknown = flags & !(LATCH | ONCE_PER_BLOCK | PROBE_ONLY);
+    if unknown != 0 {
+        names.push(format!("{unknown:#x}"));
+    }
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// When and where.
@@ -238,6 +251,15 @@ mod tests {
         assert_eq!(utc(1_700_000_000), "2023-11-14T22:13:20Z");
         assert_eq!(utc(NEVER), "1099511627775 s");
         assert_eq!(utc(u64::MAX), "18446744073709551615 s");
+    }
+
+    #[test]
+    fn flags_are_named_and_unknown_ones_are_not_hidden() {
+        assert_eq!(flags(0), "none");
+        assert_eq!(flags(LATCH), "latch");
+        assert_eq!(flags(0b101), "latch, probe only");
+        assert_eq!(flags(0b111), "latch, once per block, probe only");
+        assert_eq!(flags(0b1010), "once per block, 0x8");
     }
 
     #[test]

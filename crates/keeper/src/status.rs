@@ -13,7 +13,7 @@ use alloy::{
     providers::Provider,
 };
 use comfy_table::{Table, presets};
-use fusebox_bindings::{State, Word};
+use fusebox_bindings::{State, TRIP_AT_ONCE, Word};
 use serde::Serialize;
 
 /// A breaker at a block.
@@ -132,7 +132,7 @@ fn table(rows: &[Row], clock: &Clock) -> Table {
         table.add_row([
             listed.label.clone().unwrap_or_else(|| "–".to_owned()),
             state.to_string(),
-            format!("{}/{}", word.failure_count(), word.failure_threshold()),
+            failures(word.failure_count(), word.failure_threshold()),
             match state {
                 State::Open => clock.until(word.retry_at()),
                 State::HalfOpen => "now".to_owned(),
@@ -143,4 +143,28 @@ fn table(rows: &[Row], clock: &Clock) -> Table {
         ]);
     }
     table
+}
+
+/// The count and its threshold. A trip at once fills the count, which then is no number of failures.
+fn failures(count: u16, threshold: u16) -> String {
+    match count {
+        TRIP_AT_ONCE if threshold < TRIP_AT_ONCE => {
+            format!("{count}/{threshold} (tripped at once)")
+        }
+        _ => format!("{count}/{threshold}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_count_is_a_trip_at_once_below_the_largest_threshold() {
+        assert_eq!(failures(3, 3), "3/3");
+        assert_eq!(failures(65534, 3), "65534/3");
+        assert_eq!(failures(65535, 3), "65535/3 (tripped at once)");
+        assert_eq!(failures(65535, 65534), "65535/65534 (tripped at once)");
+        assert_eq!(failures(65535, 65535), "65535/65535");
+    }
 }

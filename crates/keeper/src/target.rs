@@ -3,7 +3,7 @@
 use crate::{
     Refusal,
     deployment::Deployment,
-    node::{Expected, Node},
+    node::{Expected, Node, Source},
 };
 use alloy::{
     primitives::{Address, B256, U256},
@@ -101,7 +101,7 @@ impl Target {
             Self::Anywhere => {}
             Self::Contracts(addresses) => {
                 for &address in addresses {
-                    node.must_have_code(address, chain).await?;
+                    node.must_have_code(address, chain, Source::CommandLine).await?;
                     match list(node, address).await? {
                         Some(slots) => {
                             resolved.list(address, slots.into_iter().map(|slot| (slot, None)))
@@ -118,7 +118,8 @@ impl Target {
                     if contract.breakers.is_empty() {
                         continue;
                     }
-                    node.must_have_code(contract.address, chain).await?;
+                    let source = Source::Deployment { name, file };
+                    node.must_have_code(contract.address, chain, source).await?;
                     contracts.push(contract.address);
                     let first = resolved
                         .first_block

@@ -57,6 +57,12 @@ fn an_unreadable_deployment_ends_with_3() {
         3,
         &[path, "no contract in it has breakers"],
     );
+    for id in ["0x0g", "7"] {
+        write_deployment(&file, 1, Address::repeat_byte(1), id);
+        let parts =
+            [path, "breaker `primary`", &format!("`{id}`"), "at most 64 hexadecimal digits"];
+        refused(&["run", "-r", NOBODY, "--deployment", path], 3, &parts);
+    }
 }
 
 #[test]
@@ -108,6 +114,15 @@ async fn an_address_without_what_is_looked_for_ends_with_3() {
     write_deployment(&file, 31337, chain.host, &format!("{:#066x}", 7));
     let path = file.to_str().unwrap();
     refused(&["status", "-r", &url, "--deployment", path], 3, &["slot 0x07", "no breaker"]);
+
+    write_deployment(&file, 31337, Address::repeat_byte(0x11), "0x00");
+    for command in ["run", "status"] {
+        refused(
+            &[command, "-r", &url, "--deployment", path],
+            3,
+            &["no contract", &nobody, path, "`resilient`", "run script/Deploy.s.sol again"],
+        );
+    }
 }
 
 #[test]

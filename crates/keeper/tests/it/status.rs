@@ -57,6 +57,8 @@ async fn one_breaker_is_shown_by_its_label_or_its_key() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("31337.json");
     write_deployment(&file, 31337, chain.host, &format!("{:#066x}", 0));
+    // The id as the key has it does for the file, too.
+    write_deployment(&file, 31337, chain.host, "0x00");
     for name in ["resilient/primary", &key, &key.to_lowercase()] {
         let output =
             keeper_output(["status", name, "-r", &url, "--deployment", file.to_str().unwrap()]);

@@ -68,6 +68,7 @@ abstract contract ParamsReader is Examples, Proxy, Feed {
     }
 
     function _parseParams(string memory file, string memory json) internal view returns (Params memory params) {
+        _mustBeJson(file, json);
         Object memory root = Object(file, json, "");
         _checkKeys(root, "salt, contracts");
         params.file = file;
@@ -130,6 +131,7 @@ abstract contract ParamsReader is Examples, Proxy, Feed {
             revert MissingParam(root.file, "contracts", "an object of what to deploy, by name");
         }
         string[] memory names = _keys(Object(root.file, root.json, "contracts"));
+        if (names.length == 0) _reject(root, "contracts", "at least one contract to deploy, by name");
         for (uint256 i = 0; i < names.length; i++) {
             if (!_isName(names[i])) revert BadName(root.file, names[i]);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
-import {CommonBase} from "forge-std/Base.sol";
+import {JsonFile} from "./JsonFile.sol";
 
 /// @notice One contract of a deployment.
 /// @param  artifact   The contract's name in `contracts/`.
@@ -22,7 +22,7 @@ struct Entry {
 /// @dev    { chainId, commit, contracts: { NAME: { artifact, address, block, breakers: { LABEL: slot } } } }
 ///
 ///         Several scripts may write to one file, so each replaces its own names and leaves the others.
-abstract contract Record is CommonBase {
+abstract contract Record is JsonFile {
     function _recordPath() internal view returns (string memory) {
         return string.concat("deployments/", vm.toString(block.chainid), ".json");
     }
@@ -31,7 +31,7 @@ abstract contract Record is CommonBase {
 
     /// Starts the file where there is none.
     function _start(string memory path) internal {
-        if (vm.exists(path)) return;
+        if (vm.exists(path)) return _mustBeJson(path, vm.readFile(path));
         vm.writeJson(
             string.concat("{\"chainId\":", vm.toString(block.chainid), ",\"commit\":\"\",\"contracts\":{}}"), path
         );
@@ -71,7 +71,8 @@ abstract contract Record is CommonBase {
         entry.labels = vm.parseJsonKeys(json, string.concat(key, ".breakers"));
         entry.slots = new bytes32[](entry.labels.length);
         for (uint256 i = 0; i < entry.labels.length; i++) {
-            entry.slots[i] = vm.parseJsonBytes32(json, string.concat(key, ".breakers['", entry.labels[i], "']"));
+            // As a number, since the keeper and people write 0x00 for the first slot.
+            entry.slots[i] = bytes32(vm.parseJsonUint(json, string.concat(key, ".breakers['", entry.labels[i], "']")));
         }
     }
 

@@ -13,10 +13,10 @@ import {console} from "forge-std/console.sol";
 ///         error is what forge shows. It is never broadcast.
 abstract contract Rehearsal is CommonBase {
     /// @notice The primary does not answer within what the parameters allow, so the breaker would open and never close.
-    ///         If the primary is down just now, wait. Else something is wrong in `contracts.NAME`: the primary itself,
-    ///         its gas, the length of its answers, a heartbeat, or `probe_calldata`.
-    /// @param  outcome What came of a probe.
-    error ProbeFails(string file, string name, Outcome outcome);
+    ///         If the primary is down just now, wait. Else something is wrong in `contracts.NAME`.
+    /// @param  outcome What came of a probe: the name of an `Outcome`.
+    /// @param  look    Which keys it can come from, those of other artifacts aside.
+    error ProbeFails(string file, string name, string outcome, string look);
 
     /// Whether a contract that is about to be deployed will work.
     function _rehearse(string memory file, Planned memory planned) internal {
@@ -24,7 +24,22 @@ abstract contract Rehearsal is CommonBase {
         if (!planned.hasBreaker) return;
         ICircuitBreaker host = ICircuitBreaker(copy);
         Outcome outcome = host.probe(host.breakers()[0]);
-        if (outcome != Outcome.Ok) revert ProbeFails(file, planned.name, outcome);
+        if (outcome != Outcome.Ok) _probeFails(file, planned.name, outcome);
+    }
+
+    function _probeFails(string memory file, string memory name, Outcome outcome) private pure {
+        if (outcome == Outcome.Reverted) {
+            revert ProbeFails(file, name, "Reverted", "primary, probe_calldata");
+        }
+        if (outcome == Outcome.BudgetSpent) revert ProbeFails(file, name, "BudgetSpent", "gas");
+        if (outcome == Outcome.NoCode) revert ProbeFails(file, name, "NoCode", "primary");
+        if (outcome == Outcome.BadReturn) {
+            revert ProbeFails(file, name, "BadReturn", "min_return, probe_calldata, primary");
+        }
+        if (outcome == Outcome.ReturnTooLarge) revert ProbeFails(file, name, "ReturnTooLarge", "max_return");
+        if (outcome == Outcome.Rejected) revert ProbeFails(file, name, "Rejected", "primary_heartbeat, primary");
+        // No probe ends otherwise; a new outcome is at least not taken for a good one.
+        revert ProbeFails(file, name, vm.toString(uint256(outcome)), "primary");
     }
 
     /// A copy of a contract. Reverts as its constructor does, after a line that says whose it is.
@@ -39,7 +54,7 @@ abstract contract Rehearsal is CommonBase {
             mstore(0x40, add(reason, and(add(returndatasize(), 63), not(31))))
         }
         if (copy != address(0)) return copy;
-        console.log("refused:    contracts.%s of %s, by its constructor", planned.name, file);
+        console.log("refused:    contracts.%s of %s: its constructor reverts with this error", planned.name, file);
         assembly ("memory-safe") {
             revert(add(reason, 32), mload(reason))
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.24;
 
-import {CommonBase} from "forge-std/Base.sol";
+import {JsonFile} from "./JsonFile.sol";
 
 /// @notice An object in a parameter file.
 /// @param  file The file's path.
@@ -17,8 +17,8 @@ struct Object {
 /// @notice Reads typed values out of a parameter file. Whatever cannot be used is an error that says which file, which
 ///         key, and what belongs there.
 /// @dev    A cheatcode's own error says what it met but not at which key. Hence a try around each.
-abstract contract Values is CommonBase {
-    /// @notice What is at this key is not a JSON object; at "", the file is not one.
+abstract contract Values is JsonFile {
+    /// @notice What is at this key is not a JSON object; at "", the whole of the file is not one.
     error NotAnObject(string file, string key);
     /// @notice This key is missing: add it.
     error MissingParam(string file, string key, string expected);

@@ -10,6 +10,10 @@ import {GuardedCall, Limits} from "contracts/GuardedCall.sol";
 /// @title  Proxy
 /// @notice The parameters of a FaultTolerantProxy.
 abstract contract Proxy is References, Policy {
+    /// What recording and its event take, in gas. With less left, a failure that was paid for could not be recorded;
+    /// the backup's gas comes on top, which the contract cannot know.
+    uint256 private constant _RECORDING = 10_000;
+
     function _proxyArgs(Object memory object, Planned[] memory before) internal view returns (bytes memory) {
         _checkKeys(object, "artifact, primary, backup, owner, config, limits, probe_calldata");
         (address primary, address backup) = _pair(object, "primary", "backup", before);
@@ -37,7 +41,7 @@ abstract contract Proxy is References, Policy {
         uint256 most = GuardedCall.MAX_TRANSACTION_GAS;
         // forge-lint: disable-start(unsafe-typecast)
         limits.gas = uint32(_uint(object, "gas", GuardedCall.STIPEND, most));
-        limits.reserve = uint32(_uint(object, "reserve", 0, most));
+        limits.reserve = uint32(_uint(object, "reserve", _RECORDING, most));
         limits.maxReturn = _uint32(object, "max_return", 0);
         limits.minReturn = uint32(_uint(object, "min_return", 0, limits.maxReturn));
         // forge-lint: disable-end(unsafe-typecast)

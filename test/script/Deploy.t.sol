@@ -11,6 +11,7 @@ import {Moody} from "contracts/examples/Moody.sol";
 import {Resilient} from "contracts/examples/Resilient.sol";
 import {Stoic} from "contracts/examples/Stoic.sol";
 import {Deploy} from "script/Deploy.s.sol";
+import {JsonFile} from "script/JsonFile.sol";
 import {Params} from "script/Params.sol";
 import {Planned} from "script/Planned.sol";
 import {Rehearsal} from "script/Rehearsal.sol";
@@ -128,18 +129,22 @@ contract DeployTest is Plans {
     function test_RevertWhen_TheProbeOfAProxyFails() public {
         // safeAsk(), which Moody does not have.
         string memory json = _with(_all(), "0x50d85315", "0xbeeeff2a");
-        _refusesToProbe(json, "proxy", Outcome.Reverted);
+        _refusesToProbe(json, "proxy", "Reverted", "primary, probe_calldata");
         // Enough for the call, and too little for Moody to read its two slots.
-        _refusesToProbe(_with(_all(), "\"gas\": 100000", "\"gas\": 2300"), "proxy", Outcome.BudgetSpent);
+        _refusesToProbe(_with(_all(), "\"gas\": 100000", "\"gas\": 2300"), "proxy", "BudgetSpent", "gas");
         // A string has three words.
-        _refusesToProbe(_with(_all(), "\"min_return\": 32", "\"min_return\": 97"), "proxy", Outcome.BadReturn);
+        string memory keys = "min_return, probe_calldata, primary";
+        _refusesToProbe(_with(_all(), "\"min_return\": 32", "\"min_return\": 97"), "proxy", "BadReturn", keys);
+        // One byte less than that.
+        json = _with(_all(), "\"max_return\": 4096", "\"max_return\": 95");
+        _refusesToProbe(json, "proxy", "ReturnTooLarge", "max_return");
         _deploy(_with(_all(), "\"min_return\": 32", "\"min_return\": 96"), "new new new new new");
     }
 
     function test_RevertWhen_TheProbeOfAFeedFails() public {
         // The backup is good, so there is a price, but none of the primary.
         primaryFeed.answers(2000e8, block.timestamp - 3601);
-        _refusesToProbe(_all(), "eth-usd", Outcome.Rejected);
+        _refusesToProbe(_all(), "eth-usd", "Rejected", "primary_heartbeat, primary");
         primaryFeed.answers(2000e8, block.timestamp - 3600);
         _deploy(_all(), "new new new new new");
     }
@@ -147,7 +152,7 @@ contract DeployTest is Plans {
     function test_RevertWhen_TheProbeOfResilientFails() public {
         string memory moody = "\"primary\": \"moody\", \"secondary\"";
         string memory feed = string.concat("\"primary\": \"", vm.toString(address(backupFeed)), "\", \"secondary\"");
-        _refusesToProbe(_with(_all(), moody, feed), "resilient", Outcome.Reverted);
+        _refusesToProbe(_with(_all(), moody, feed), "resilient", "Reverted", "primary, probe_calldata");
     }
 
     function test_RevertWhen_TheChainHasNoFactory() public {
@@ -191,6 +196,22 @@ contract DeployTest is Plans {
         assertEq(slot, ResilientFeed(plan[FEED].addr).breakers()[0]);
         slot = vm.parseJsonBytes32(json, ".contracts.proxy.breakers.primary");
         assertEq(slot, FaultTolerantProxy(payable(plan[PROXY].addr)).breakers()[0]);
+    }
+
+    function test_RevertWhen_TheFileIsCutOff() public {
+        string memory path = _newFile("cut");
+        vm.writeFile(path, "{\"chainId\": 31337,");
+        Params memory params = _parse(_all());
+        bool[] memory isNew = script.deploy(params);
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                JsonFile.NotJson.selector,
+                path,
+                "vm.keyExistsJson: failed parsing JSON: EOF while parsing a value at line 1 column 18"
+            )
+        );
+        script.record(params, isNew, path, "");
+        vm.removeFile(path);
     }
 
     function test_OtherNamesStay() public {
@@ -265,8 +286,10 @@ contract DeployTest is Plans {
         script.deploy(params);
     }
 
-    function _refusesToProbe(string memory json, string memory name, Outcome outcome) private {
-        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, name, outcome));
+    function _refusesToProbe(string memory json, string memory name, string memory outcome, string memory keys)
+        private
+    {
+        _refuses(json, abi.encodeWithSelector(Rehearsal.ProbeFails.selector, FILE, name, outcome, keys));
     }
 
     function _record(string memory json, string memory path, string memory commit) private returns (Planned[] memory) {

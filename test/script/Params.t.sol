@@ -8,6 +8,7 @@ import {Limits} from "contracts/GuardedCall.sol";
 import {FeedConfig} from "contracts/ResilientFeed.sol";
 import {IHuman} from "contracts/interfaces/IHuman.sol";
 import {Vm} from "forge-std/Vm.sol";
+import {JsonFile} from "script/JsonFile.sol";
 import {Params, ParamsReader} from "script/Params.sol";
 import {Planned} from "script/Planned.sol";
 import {Values} from "script/Values.sol";
@@ -144,7 +145,10 @@ contract ParamsTest is Plans {
         _rejectsNumber("\"window\": 7", "-1", string.concat(config, "window"), 0, type(uint32).max);
         _rejectsNumber("\"gas\": 100000", "2299", string.concat(limits, "gas"), 2300, 16_777_216);
         _rejectsNumber("\"gas\": 100000", "16777217", string.concat(limits, "gas"), 2300, 16_777_216);
-        _rejectsNumber("\"reserve\": 150000", "16777217", string.concat(limits, "reserve"), 0, 16_777_216);
+        string memory reserve = string.concat(limits, "reserve");
+        _rejectsNumber("\"reserve\": 150000", "16777217", reserve, 10_000, 16_777_216);
+        _rejectsNumber("\"reserve\": 150000", "9999", reserve, 10_000, 16_777_216);
+        _parse(_with(_all(), "\"reserve\": 150000", "\"reserve\": 10000"));
         _rejectsNumber("\"max_return\": 4096", "4294967296", string.concat(limits, "max_return"), 0, type(uint32).max);
         _rejectsNumber("\"min_return\": 32", "4097", string.concat(limits, "min_return"), 0, 4096);
         string memory flags = "a list of: latch, once_per_block, record_calls";
@@ -302,12 +306,25 @@ contract ParamsTest is Plans {
 
     function test_RevertWhen_ItIsNotAnObject() public {
         _reverts("[]", abi.encodeWithSelector(Values.NotAnObject.selector, FILE, ""));
-        _reverts("{\"salt\": ", abi.encodeWithSelector(Values.NotAnObject.selector, FILE, ""));
         string memory json = _with(_all(), "{\"artifact\": \"Moody\", \"greeting\": \"Hi\"}", "\"Hi\"");
         _reverts(json, abi.encodeWithSelector(Values.NotAnObject.selector, FILE, "contracts.moody"));
         json =
             _with(_all(), "{\"gas\": 100000, \"reserve\": 150000, \"max_return\": 4096, \"min_return\": 32}", "100000");
         _reverts(json, abi.encodeWithSelector(Values.NotAnObject.selector, FILE, "contracts.proxy.limits"));
+    }
+
+    function test_RevertWhen_ItIsNotJson() public {
+        string memory reason = "vm.keyExistsJson: failed parsing JSON: EOF while parsing a value at line 1 column 9";
+        _reverts("{\"salt\": ", abi.encodeWithSelector(JsonFile.NotJson.selector, FILE, reason));
+        reason = "vm.keyExistsJson: failed parsing JSON: EOF while parsing a value at line 1 column 0";
+        _reverts("", abi.encodeWithSelector(JsonFile.NotJson.selector, FILE, reason));
+    }
+
+    function test_RevertWhen_NothingIsToBeDeployed() public {
+        string memory json = string.concat("{\"salt\": \"", vm.toString(bytes32(0)), "\", \"contracts\": {}}");
+        bytes4 error_ = Values.BadParam.selector;
+        string memory expected = "at least one contract to deploy, by name";
+        _reverts(json, abi.encodeWithSelector(error_, FILE, "contracts", "a list or an object", expected));
     }
 
     function test_RevertWhen_ANameCannotBeAKey() public {

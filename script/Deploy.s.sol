@@ -23,26 +23,34 @@ import {console} from "forge-std/console.sol";
 ///
 ///         forge sends nothing before all of this has run, so whatever it refuses is refused before anything is paid.
 ///
-///         Warning: forge runs this before it sends anything, so the file says what was to be deployed. Whether it
-///         was is what script/CheckDeployment.s.sol tells.
+///         Warning: forge runs this before it sends anything, so the file says what was to be deployed. If sending
+///         then fails, run it again: what is missing gets the same addresses. script/CheckDeployment.s.sol tells
+///         whether all of it is there.
 contract Deploy is ParamsReader, Record, Rehearsal, Script {
     /// @notice The chain has no deterministic deployer at its usual address.
     error NoCreate2Factory(address factory);
     /// @notice The deterministic deployer did not create this contract, though its constructor works.
     error NotCreated(string name, address addr);
 
+    /// @notice Nobody was chosen who signs, so forge would refuse to send.
+    error NoSigner(string remedy);
+
     // ─── Running ───
 
     /// @notice What the command line runs.
     function run() external {
         string memory path = _paramsPath();
+        bool isBroadcast = vm.isContext(VmSafe.ForgeContext.ScriptBroadcast);
+        if (isBroadcast) _mustHaveSigner();
         console.log("parameters:", path);
         Params memory params = _readParams(path);
         bool[] memory isNew = deploy(params);
         if (!_any(isNew)) console.log("nothing to deploy: all of it is there");
-        if (vm.isContext(VmSafe.ForgeContext.ScriptBroadcast)) {
+        if (isBroadcast) {
             record(params, isNew, _recordPath(), vm.envOr("FUSEBOX_COMMIT", string("")));
-            console.log("written:   ", _recordPath());
+            console.log("recorded:  ", _recordPath(), "before anything is sent");
+            console.log("            If sending fails, run this again: what is missing gets the same addresses.");
+            console.log("            script/CheckDeployment.s.sol tells whether all of it is there.");
         }
     }
 
@@ -83,6 +91,16 @@ contract Deploy is ParamsReader, Record, Rehearsal, Script {
     }
 
     // ─── Steps ───
+
+    /// What forge itself would refuse, but only after the deployment file was written.
+    function _mustHaveSigner() private {
+        vm.startBroadcast();
+        (, address sender,) = vm.readCallers();
+        vm.stopBroadcast();
+        if (sender == DEFAULT_SENDER) {
+            revert NoSigner("add --account NAME, or where the node signs: --unlocked --sender ADDRESS");
+        }
+    }
 
     function _create(bytes32 salt, Planned memory planned) private {
         // Not `new C{salt: …}`, which forge turns into this very call: the address had to be known before.

@@ -20,7 +20,7 @@ import {console} from "forge-std/console.sol";
 ///
 ///         forge script script/CheckDeployment.s.sol --rpc-url URL
 ///
-///         It sends nothing, and forge exits 1 at the first difference.
+///         It sends nothing, and forge exits 1 at the first contract that differs.
 /// @dev    Of every contract in the file: there is code, and the recorded breakers are among those it lists. Of those
 ///         that the parameters ask for also what they were constructed with, the breaker's configuration, code and
 ///         address. A breaker's state is not compared: that it opens is what it is for.
@@ -32,50 +32,68 @@ contract CheckDeployment is ParamsReader, Record, Rehearsal, Script {
     error NoRecord(string path);
     /// @notice The file does not have this contract, which the parameters ask for: deploy it.
     error NotRecorded(string name);
-    /// @notice The chain is not as the file or the parameters say.
-    /// @param  name     The contract, by its name in the file; "" for the file as a whole.
-    /// @param  what     What of it differs.
-    /// @param  found    What is there.
-    /// @param  expected What the file or the parameters ask for.
-    error Differs(string name, string what, string found, string expected);
+    /// @notice The chain is not as the file or the parameters say. Deploy again where the parameters are right, else
+    ///         correct them.
+    /// @param  name        The contract, by its name in the file; "" for the file as a whole.
+    /// @param  differences Each as "WHAT: FOUND, EXPECTED", both with where they are from:
+    ///                     "cooldown: 60 on the chain, 61 in script/params/anvil.json".
+    error Differs(string name, string[] differences);
+
+    // Where values are from, as differences say it.
+    string private _inRecord;
+    string private _inParams;
+    /// Those of the contract that is being checked.
+    string[] private _differences;
 
     /// @notice What the command line runs.
     function run() external {
         string memory path = _recordPath();
         if (!vm.exists(path)) revert NoRecord(path);
-        check(vm.readFile(path), _readParams(_paramsPath()));
+        string memory json = vm.readFile(path);
+        _mustBeJson(path, json);
+        check(json, _readParams(_paramsPath()));
         console.log("as recorded:", path);
     }
 
-    /// @notice Reverts at the first difference between the chain, a deployment file's content, and the parameters.
+    /// @notice Reverts where the chain, a deployment file's content, and the parameters differ.
     function check(string memory json, Params memory params) public {
-        _same("", "chainId", block.chainid, vm.parseJsonUint(json, "$.chainId"));
+        _inRecord = string.concat(" in ", _recordPath());
+        _inParams = string.concat(" in ", params.file);
+        uint256 chainId = vm.parseJsonUint(json, "$.chainId");
+        if (chainId != block.chainid) {
+            _differs("chainId", _onChain(vm.toString(block.chainid)), _recorded(vm.toString(chainId)));
+        }
+        _raise("");
         string[] memory names = vm.parseJsonKeys(json, "$.contracts");
         for (uint256 i = 0; i < names.length; i++) {
-            _checkEntry(names[i], _read(json, names[i]));
+            _checkEntry(_read(json, names[i]));
+            _raise(names[i]);
         }
         for (uint256 i = 0; i < params.contracts.length; i++) {
             Planned memory planned = params.contracts[i];
             if (!_has(json, planned.name)) revert NotRecorded(planned.name);
             _checkPlanned(params.file, planned, _read(json, planned.name));
+            _raise(planned.name);
         }
     }
 
     // ─── Any contract ───
 
-    function _checkEntry(string memory name, Entry memory entry) private view {
-        if (entry.addr.code.length == 0) revert Differs(name, "code", "none", vm.toString(entry.addr));
+    function _checkEntry(Entry memory entry) private {
+        if (entry.addr.code.length == 0) {
+            string memory expected = _recorded(vm.toString(entry.addr));
+            expected = string.concat(expected, ": was it sent? Run script/Deploy.s.sol again");
+            return _differs("code", _onChain("none"), expected);
+        }
         if (entry.slots.length == 0) return;
         try ICircuitBreaker(entry.addr).breakers() returns (bytes32[] memory listed) {
             for (uint256 i = 0; i < entry.slots.length; i++) {
-                if (!_contains(listed, entry.slots[i])) {
-                    revert Differs(
-                        name, string.concat("breaker ", entry.labels[i]), "not listed", vm.toString(entry.slots[i])
-                    );
-                }
+                if (_contains(listed, entry.slots[i])) continue;
+                string memory what = string.concat("breaker ", entry.labels[i]);
+                _differs(what, _onChain("not listed"), _recorded(vm.toString(entry.slots[i])));
             }
         } catch {
-            revert Differs(name, "breakers()", "a revert", "a list");
+            _differs("breakers()", _onChain("a revert"), _recorded("a list"));
         }
     }
 
@@ -83,16 +101,21 @@ contract CheckDeployment is ParamsReader, Record, Rehearsal, Script {
 
     function _checkPlanned(string memory file, Planned memory planned, Entry memory entry) private {
         string memory name = planned.name;
-        _same(name, "artifact", entry.artifact, planned.artifact);
+        // What follows can only be asked of the right kind of contract.
+        _sameRecorded("artifact", entry.artifact, planned.artifact);
+        _raise(name);
         address expected = _expected(file, planned);
         _checkSettings(planned, entry.addr, expected);
-        _same(name, "breakers in the file", entry.labels.length, planned.hasBreaker ? 1 : 0);
+        _sameRecorded("breakers", vm.toString(entry.labels.length), planned.hasBreaker ? "1" : "0");
+        _raise(name);
         if (planned.hasBreaker) {
-            _same(name, "breaker label", entry.labels[0], "primary");
-            _samePolicy(name, _breaker(name, entry.addr, entry.slots[0]), _breaker(name, expected, entry.slots[0]));
+            _sameRecorded("breaker label", entry.labels[0], "primary");
+            _samePolicy(_breaker(name, entry.addr, entry.slots[0]), _breaker(name, expected, entry.slots[0]));
         }
-        _same(name, "code hash", vm.toString(entry.addr.codehash), vm.toString(expected.codehash));
-        _same(name, "address", entry.addr, planned.addr);
+        // Whatever differs above makes these differ, too.
+        _raise(name);
+        _same("code hash", vm.toString(entry.addr.codehash), vm.toString(expected.codehash));
+        _sameRecorded("address", vm.toString(entry.addr), vm.toString(planned.addr));
     }
 
     /// A copy of it, constructed here and now.
@@ -107,70 +130,97 @@ contract CheckDeployment is ParamsReader, Record, Rehearsal, Script {
         vm.clearMockedCalls();
     }
 
-    function _breaker(string memory name, address host, bytes32 slot) private view returns (Breaker memory) {
-        try ICircuitBreaker(host).breakerState(slot) returns (State, Breaker memory stored) {
-            return stored;
+    function _breaker(string memory name, address host, bytes32 slot) private returns (Breaker memory stored) {
+        try ICircuitBreaker(host).breakerState(slot) returns (State, Breaker memory read) {
+            return read;
         } catch {
             // It lists this breaker, so it is empty.
-            revert Differs(name, "breaker primary", "not configured", "configured");
+            _differs("breaker primary", _onChain("not configured"), _planned("configured"));
+            _raise(name);
         }
     }
 
     /// What it was constructed with and can be asked for. Before the code, which holds it: that would only say that
     /// something differs.
-    function _checkSettings(Planned memory planned, address found, address expected) private view {
+    function _checkSettings(Planned memory planned, address found, address expected) private {
         string memory artifact = planned.artifact;
-        string memory name = planned.name;
         if (_equal(artifact, "Moody") || _equal(artifact, "Stoic")) {
             // Both have the same getter.
-            _same(name, "greeting", Moody(found).greeting(), Moody(expected).greeting());
+            _same("greeting", Moody(found).greeting(), Moody(expected).greeting());
         } else if (_equal(artifact, "Resilient")) {
-            _same(name, "primary", address(Resilient(found).primary()), address(Resilient(expected).primary()));
-            _same(name, "secondary", address(Resilient(found).secondary()), address(Resilient(expected).secondary()));
+            _same("primary", address(Resilient(found).primary()), address(Resilient(expected).primary()));
+            _same("secondary", address(Resilient(found).secondary()), address(Resilient(expected).secondary()));
         } else if (_equal(artifact, "FaultTolerantProxy")) {
-            _checkProxy(name, FaultTolerantProxy(payable(found)), FaultTolerantProxy(payable(expected)));
+            _checkProxy(FaultTolerantProxy(payable(found)), FaultTolerantProxy(payable(expected)));
         } else {
-            _checkFeed(name, ResilientFeed(found), ResilientFeed(expected));
+            _checkFeed(ResilientFeed(found), ResilientFeed(expected));
         }
     }
 
-    function _checkProxy(string memory name, FaultTolerantProxy found, FaultTolerantProxy expected) private view {
-        _same(name, "primary", found.primary(), expected.primary());
-        _same(name, "backup", found.backup(), expected.backup());
-        _same(name, "owner", found.owner(), expected.owner());
+    function _checkProxy(FaultTolerantProxy found, FaultTolerantProxy expected) private {
+        _same("primary", found.primary(), expected.primary());
+        _same("backup", found.backup(), expected.backup());
+        _same("owner", found.owner(), expected.owner());
     }
 
-    function _checkFeed(string memory name, ResilientFeed found, ResilientFeed expected) private view {
-        _same(name, "primary", address(found.primary()), address(expected.primary()));
-        _same(name, "backup", address(found.backup()), address(expected.backup()));
-        _same(name, "primary_heartbeat", found.primaryHeartbeat(), expected.primaryHeartbeat());
-        _same(name, "backup_heartbeat", found.backupHeartbeat(), expected.backupHeartbeat());
-        _same(name, "max_deviation_bps", found.maxDeviationBps(), expected.maxDeviationBps());
-        _same(name, "description", found.description(), expected.description());
-        _same(name, "decimals of the primary", found.decimals(), expected.decimals());
+    function _checkFeed(ResilientFeed found, ResilientFeed expected) private {
+        _same("primary", address(found.primary()), address(expected.primary()));
+        _same("backup", address(found.backup()), address(expected.backup()));
+        _same("primary_heartbeat", found.primaryHeartbeat(), expected.primaryHeartbeat());
+        _same("backup_heartbeat", found.backupHeartbeat(), expected.backupHeartbeat());
+        _same("max_deviation_bps", found.maxDeviationBps(), expected.maxDeviationBps());
+        _same("description", found.description(), expected.description());
+        _same("decimals of the primary", found.decimals(), expected.decimals());
     }
 
-    function _samePolicy(string memory name, Breaker memory found, Breaker memory expected) private pure {
-        _same(name, "failure_threshold", found.failureThreshold, expected.failureThreshold);
-        _same(name, "cooldown", found.cooldown, expected.cooldown);
-        _same(name, "success_threshold", found.successThreshold, expected.successThreshold);
-        _same(name, "max_cooldown", found.maxCooldown, expected.maxCooldown);
-        _same(name, "window", found.window, expected.window);
-        _same(name, "flags", found.flags, expected.flags);
+    function _samePolicy(Breaker memory found, Breaker memory expected) private {
+        _same("failure_threshold", found.failureThreshold, expected.failureThreshold);
+        _same("cooldown", found.cooldown, expected.cooldown);
+        _same("success_threshold", found.successThreshold, expected.successThreshold);
+        _same("max_cooldown", found.maxCooldown, expected.maxCooldown);
+        _same("window", found.window, expected.window);
+        _same("flags", found.flags, expected.flags);
     }
 
     // ─── Comparing ───
 
-    function _same(string memory name, string memory what, address found, address expected) private pure {
-        _same(name, what, vm.toString(found), vm.toString(expected));
+    function _same(string memory what, address found, address expected) private {
+        _same(what, vm.toString(found), vm.toString(expected));
     }
 
-    function _same(string memory name, string memory what, uint256 found, uint256 expected) private pure {
-        _same(name, what, vm.toString(found), vm.toString(expected));
+    function _same(string memory what, uint256 found, uint256 expected) private {
+        _same(what, vm.toString(found), vm.toString(expected));
     }
 
-    function _same(string memory name, string memory what, string memory found, string memory expected) private pure {
-        if (!_equal(found, expected)) revert Differs(name, what, found, expected);
+    /// The chain against the parameters.
+    function _same(string memory what, string memory found, string memory expected) private {
+        if (!_equal(found, expected)) _differs(what, _onChain(found), _planned(expected));
+    }
+
+    /// The deployment file against the parameters.
+    function _sameRecorded(string memory what, string memory found, string memory expected) private {
+        if (!_equal(found, expected)) _differs(what, _recorded(found), _planned(expected));
+    }
+
+    function _differs(string memory what, string memory found, string memory expected) private {
+        _differences.push(string.concat(what, ": ", found, ", ", expected));
+    }
+
+    /// Reverts where there are differences.
+    function _raise(string memory name) private view {
+        if (_differences.length != 0) revert Differs(name, _differences);
+    }
+
+    function _onChain(string memory value) private pure returns (string memory) {
+        return string.concat(value, " on the chain");
+    }
+
+    function _recorded(string memory value) private view returns (string memory) {
+        return string.concat(value, _inRecord);
+    }
+
+    function _planned(string memory value) private view returns (string memory) {
+        return string.concat(value, _inParams);
     }
 
     function _contains(bytes32[] memory list, bytes32 item) private pure returns (bool) {

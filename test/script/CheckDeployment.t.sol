@@ -9,6 +9,7 @@ import {Moody} from "contracts/examples/Moody.sol";
 import {Resilient} from "contracts/examples/Resilient.sol";
 import {CheckDeployment} from "script/CheckDeployment.s.sol";
 import {Deploy} from "script/Deploy.s.sol";
+import {JsonFile} from "script/JsonFile.sol";
 import {Params} from "script/Params.sol";
 import {Planned} from "script/Planned.sol";
 
@@ -67,7 +68,17 @@ contract CheckDeploymentTest is Plans {
         script.check(json, _parse(_all()));
 
         json = _with(json, "\"oracle-1\":\"0x00", "\"oracle-1\":\"0x10");
-        _differs(json, "my-feed", "breaker oracle-1", "not listed", vm.toString(bytes32(uint256(0x10) << 248)));
+        _differsFromRecord(
+            json, "my-feed", "breaker oracle-1", "not listed", vm.toString(bytes32(uint256(0x10) << 248))
+        );
+    }
+
+    function test_ABreakerMayBeWrittenAsTheKeeperShowsIt() public {
+        string memory slot = vm.toString(bytes32(0));
+        script.check(_with(_recorded("short"), slot, "0x00"), _parse(_all()));
+        string memory json = _with(_recorded("short"), slot, "0x07");
+        string memory seven = vm.toString(bytes32(uint256(7)));
+        _differsFromRecord(json, "proxy", "breaker primary", "not listed", seven);
     }
 
     // ─── Another chain ───
@@ -75,13 +86,15 @@ contract CheckDeploymentTest is Plans {
     function test_RevertWhen_TheFileIsOfAnotherChain() public {
         string memory json = _recorded("chain");
         vm.chainId(1);
-        _differs(json, "", "chainId", "1", "31337");
+        _differsFromRecord(json, "", "chainId", "1", "31337");
     }
 
     function test_RevertWhen_ThereIsNoCode() public {
         string memory json = _recorded("no-code");
         vm.etch(address(moody), "");
-        _differs(json, "moody", "code", "none", vm.toString(address(moody)));
+        _differsFromRecord(
+            json, "moody", "code", "none", vm.toString(address(moody)), ": was it sent? Run script/Deploy.s.sol again"
+        );
     }
 
     function test_RevertWhen_CodeDiffers() public {
@@ -95,13 +108,16 @@ contract CheckDeploymentTest is Plans {
         string memory json = _recorded("wiring");
         Resilient other = new Resilient(resilient.secondary(), resilient.primary(), 4, 50);
         vm.etch(address(resilient), address(other).code);
-        _differs(json, "resilient", "primary", vm.toString(stoic), vm.toString(address(moody)));
+        string[] memory differences = new string[](2);
+        differences[0] = _swap("primary", stoic, address(moody));
+        differences[1] = _swap("secondary", address(moody), stoic);
+        _reverts(json, _all(), "resilient", differences);
     }
 
     function test_RevertWhen_TheListOfBreakersCannotBeHad() public {
         string memory json = _recorded("mute");
         vm.etch(address(resilient), hex"5f5ffd"); // revert(0, 0)
-        _differs(json, "resilient", "breakers()", "a revert", "a list");
+        _differsFromRecord(json, "resilient", "breakers()", "a revert", "a list");
     }
 
     function test_RevertWhen_TheBreakerIsNotConfigured() public {
@@ -114,7 +130,12 @@ contract CheckDeploymentTest is Plans {
         string memory json = _recorded("owner");
         vm.prank(OWNER);
         proxy.configure(CircuitBreaker.safe(2, 60));
-        _differs(json, "proxy", "success_threshold", "2", "3");
+        string[] memory differences = new string[](4);
+        differences[0] = "success_threshold: 2 on the chain, 3 in script/params/test.json";
+        differences[1] = "max_cooldown: 960 on the chain, 600 in script/params/test.json";
+        differences[2] = "window: 0 on the chain, 7 in script/params/test.json";
+        differences[3] = "flags: 6 on the chain, 5 in script/params/test.json";
+        _reverts(json, _all(), "proxy", differences);
     }
 
     function test_RevertWhen_TheFeedHasOtherDecimalsThanItWasBuiltFor() public {
@@ -135,7 +156,6 @@ contract CheckDeploymentTest is Plans {
         string memory json = _recorded("params");
         _differsFrom(json, "\"greeting\": \"Ho\"", "\"greeting\": \"Ha\"", "stoic", "greeting", "Ho", "Ha");
         _differsFrom(json, "_threshold\": 4", "_threshold\": 5", "resilient", "failure_threshold", "4", "5");
-        _differsFrom(json, "\"cooldown\": 50", "\"cooldown\": 51", "resilient", "cooldown", "50", "51");
         _differsFrom(json, "_threshold\": 2,", "_threshold\": 1,", "proxy", "failure_threshold", "2", "1");
         _differsFrom(json, "\"cooldown\": 60,", "\"cooldown\": 61,", "proxy", "cooldown", "60", "61");
         _differsFrom(json, "_threshold\": 3,", "_threshold\": 4,", "proxy", "success_threshold", "3", "4");
@@ -167,7 +187,11 @@ contract CheckDeploymentTest is Plans {
         string memory swapped = _with(_all(), first, "FIRST");
         string memory second = vm.toString(address(backupFeed));
         swapped = _with(_with(swapped, second, first), "FIRST", second);
-        _differsFrom(json, swapped, "eth-usd", "primary", first, second);
+        string[] memory differences = new string[](3);
+        differences[0] = _swap("primary", address(primaryFeed), address(backupFeed));
+        differences[1] = _swap("backup", address(backupFeed), address(primaryFeed));
+        differences[2] = "decimals of the primary: 8 on the chain, 18 in script/params/test.json";
+        _reverts(json, swapped, "eth-usd", differences);
     }
 
     /// What cannot be read back: the address follows from it, too.
@@ -175,37 +199,37 @@ contract CheckDeploymentTest is Plans {
         string memory json = _recorded("probe");
         string memory changed = _with(_all(), "0x50d85315", "0x50d8531500");
         string memory planned = vm.toString(_parse(changed).contracts[2].addr);
-        _differsFrom(json, changed, "proxy", "address", vm.toString(address(proxy)), planned);
+        _recordDiffers(json, changed, "proxy", "address", vm.toString(address(proxy)), planned);
     }
 
     function test_RevertWhen_TheSaltDiffers() public {
         string memory json = _recorded("salt");
         string memory changed = _with(_all(), "0007\"", "0008\"");
         string memory planned = vm.toString(_parse(changed).contracts[0].addr);
-        _differsFrom(json, changed, "moody", "address", vm.toString(address(moody)), planned);
+        _recordDiffers(json, changed, "moody", "address", vm.toString(address(moody)), planned);
     }
 
     // ─── Another file ───
 
     function test_RevertWhen_ABreakerIsNotListed() public {
         string memory json = _with(_recorded("slot"), "\"primary\": \"0x00", "\"primary\": \"0x10");
-        _differs(json, "proxy", "breaker primary", "not listed", vm.toString(bytes32(uint256(0x10) << 248)));
+        _differsFromRecord(json, "proxy", "breaker primary", "not listed", vm.toString(bytes32(uint256(0x10) << 248)));
     }
 
     function test_RevertWhen_ALabelDiffers() public {
         string memory json = _with(_recorded("label"), "\"primary\"", "\"main\"");
-        _differs(json, "proxy", "breaker label", "main", "primary");
+        _recordDiffers(json, "proxy", "breaker label", "main", "primary");
     }
 
     function test_RevertWhen_ABreakerIsNotRecorded() public {
         string memory slot = vm.toString(bytes32(uint256(0)));
         string memory json = _with(_recorded("unlabelled"), string.concat("\"primary\": \"", slot, "\""), "");
-        _differs(json, "proxy", "breakers in the file", "0", "1");
+        _recordDiffers(json, "proxy", "breakers", "0", "1");
     }
 
     function test_RevertWhen_AnArtifactDiffers() public {
         string memory json = _with(_recorded("artifact"), "\"Moody\"", "\"Stoic\"");
-        _differs(json, "moody", "artifact", "Stoic", "Moody");
+        _recordDiffers(json, "moody", "artifact", "Stoic", "Moody");
     }
 
     function test_RevertWhen_OneIsNotRecorded() public {
@@ -221,8 +245,41 @@ contract CheckDeploymentTest is Plans {
         script.run();
     }
 
+    function test_RevertWhen_TheFileIsCutOff() public {
+        vm.chainId(4243);
+        string memory path = "deployments/4243.json";
+        vm.writeFile(path, "{\"chainId\": 4243, \"contracts\": {");
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                JsonFile.NotJson.selector,
+                path,
+                "vm.keyExistsJson: failed parsing JSON: EOF while parsing an object at line 1 column 32"
+            )
+        );
+        script.run();
+        vm.removeFile(path);
+    }
+
+    // ─── What is said ───
+
+    function test_AllDifferencesOfAContractAreSaid() public {
+        string memory json = _recorded("lines");
+        string[] memory differences = new string[](3);
+        differences[0] = "failure_threshold: 4 on the chain, 5 in script/params/test.json";
+        differences[1] = "cooldown: 50 on the chain, 51 in script/params/test.json";
+        // Which Resilient keeps constant.
+        differences[2] = "max_cooldown: 50 on the chain, 51 in script/params/test.json";
+        _reverts(
+            json,
+            _with(_all(), "_threshold\": 4, \"cooldown\": 50", "_threshold\": 5, \"cooldown\": 51"),
+            "resilient",
+            differences
+        );
+    }
+
     // ─── Helpers ───
 
+    /// The chain, checked against the parameters it was deployed with.
     function _differs(
         string memory json,
         string memory name,
@@ -233,7 +290,7 @@ contract CheckDeploymentTest is Plans {
         _differsFrom(json, _all(), name, what, found, expected);
     }
 
-    /// The recorded deployment, checked against parameters in which something is different.
+    /// The chain, checked against parameters in which something is different.
     function _differsFrom(
         string memory json,
         string memory param,
@@ -254,9 +311,88 @@ contract CheckDeploymentTest is Plans {
         string memory found,
         string memory expected
     ) private {
+        _reverts(json, paramsJson, name, what, _onChain(found), _planned(expected));
+    }
+
+    /// The chain, checked against the deployment file.
+    function _differsFromRecord(
+        string memory json,
+        string memory name,
+        string memory what,
+        string memory found,
+        string memory expected
+    ) private {
+        _differsFromRecord(json, name, what, found, expected, "");
+    }
+
+    function _differsFromRecord(
+        string memory json,
+        string memory name,
+        string memory what,
+        string memory found,
+        string memory expected,
+        string memory remedy
+    ) private {
+        _reverts(json, _all(), name, what, _onChain(found), string.concat(_inRecord(expected), remedy));
+    }
+
+    /// The deployment file, checked against the parameters.
+    function _recordDiffers(
+        string memory json,
+        string memory name,
+        string memory what,
+        string memory found,
+        string memory expected
+    ) private {
+        _recordDiffers(json, _all(), name, what, found, expected);
+    }
+
+    function _recordDiffers(
+        string memory json,
+        string memory paramsJson,
+        string memory name,
+        string memory what,
+        string memory found,
+        string memory expected
+    ) private {
+        _reverts(json, paramsJson, name, what, _inRecord(found), _planned(expected));
+    }
+
+    function _reverts(
+        string memory json,
+        string memory paramsJson,
+        string memory name,
+        string memory what,
+        string memory found,
+        string memory expected
+    ) private {
+        string[] memory differences = new string[](1);
+        differences[0] = string.concat(what, ": ", found, ", ", expected);
+        _reverts(json, paramsJson, name, differences);
+    }
+
+    function _reverts(string memory json, string memory paramsJson, string memory name, string[] memory differences)
+        private
+    {
         Params memory params = _parse(paramsJson);
-        vm.expectRevert(abi.encodeWithSelector(CheckDeployment.Differs.selector, name, what, found, expected));
+        vm.expectRevert(abi.encodeWithSelector(CheckDeployment.Differs.selector, name, differences));
         script.check(json, params);
+    }
+
+    function _swap(string memory what, address found, address expected) private pure returns (string memory) {
+        return string.concat(what, ": ", _onChain(vm.toString(found)), ", ", _planned(vm.toString(expected)));
+    }
+
+    function _onChain(string memory value) private pure returns (string memory) {
+        return string.concat(value, " on the chain");
+    }
+
+    function _inRecord(string memory value) private view returns (string memory) {
+        return string.concat(value, " in deployments/", vm.toString(block.chainid), ".json");
+    }
+
+    function _planned(string memory value) private pure returns (string memory) {
+        return string.concat(value, " in ", FILE);
     }
 
     /// One more byte at the end, which is never executed.

@@ -11,6 +11,7 @@ mod doors;
 mod limits;
 mod matching;
 mod pool;
+mod sink;
 mod subscriptions;
 mod support;
 mod time;

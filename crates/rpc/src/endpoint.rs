@@ -1,0 +1,350 @@
+//! Which endpoint is which.
+//!
+//! A breaker judges a server, not a line in a file: two profiles that name the same URL with the same key share what
+//! they learn, whatever they call it and however they spell it. So the identity is computed from what reaches the
+//! server, and nothing else.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use crate::method::MethodClass;
+use crate::scrub::{Scrubber, basic_credentials};
+use crate::secret::{SecretText, SecretUrl};
+
+/// How an endpoint is spoken to. The two fail apart: a dead WebSocket says nothing about HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// `http` and `https`.
+    Http,
+    /// `ws` and `wss`.
+    Ws,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http => "http",
+            Self::Ws => "ws",
+        })
+    }
+}
+
+/// One URL of a provider with the headers that go with it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    instance: InstanceId,
+    transport: Transport,
+    url: Url,
+    headers: BTreeMap<String, SecretText>,
+}
+
+impl Endpoint {
+    /// An endpoint of `chain`, or `None` if the URL is none, names no host, or has another scheme than http(s), ws(s).
+    ///
+    /// User info leaves the URL and becomes an `authorization` header, unless one is configured already. Header names
+    /// are taken in lower case.
+    #[must_use]
+    pub fn new(
+        chain: u64,
+        url: &SecretUrl,
+        headers: &BTreeMap<String, SecretText>,
+    ) -> Option<Self> {
+        let mut url = url.parse()?;
+        let transport = match url.scheme() {
+            "http" | "https" => Transport::Http,
+            "ws" | "wss" => Transport::Ws,
+            _ => return None,
+        };
+        let mut headers: BTreeMap<_, _> = headers
+            .iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
+            .collect();
+        if let Some(basic) = basic_credentials(&url) {
+            headers
+                .entry("authorization".to_owned())
+                .or_insert_with(|| SecretText::new(format!("Basic {basic}")));
+        }
+        // Both fail only for URLs without a host.
+        url.set_username("").ok()?;
+        url.set_password(None).ok()?;
+        url.set_fragment(None);
+        let instance = InstanceId::new(chain, &url, &headers)?;
+        Some(Self { instance, transport, url, headers })
+    }
+
+    /// Who this is.
+    #[must_use]
+    pub fn instance(&self) -> &InstanceId {
+        &self.instance
+    }
+
+    /// How it is spoken to.
+    #[must_use]
+    pub fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// What to connect to, with its secrets, without user info: never print it.
+    #[must_use]
+    pub fn expose_url(&self) -> &Url {
+        &self.url
+    }
+
+    /// What to send along, by lower-case name.
+    #[must_use]
+    pub fn headers(&self) -> &BTreeMap<String, SecretText> {
+        &self.headers
+    }
+
+    /// Teaches a scrubber the secrets of this endpoint.
+    pub fn teach(&self, scrubber: &mut Scrubber) {
+        scrubber.add_url(&self.url);
+        self.headers.values().for_each(|value| scrubber.add_header(value));
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("instance", &self.instance)
+            .field("transport", &self.transport)
+            .finish()
+    }
+}
+
+/// Who an endpoint is: chain, server and credentials, shown as `chain:host:first-12-hex`.
+///
+/// Equal for two spellings of one URL (case of scheme and host, default port, fragment, trailing slash, order of the
+/// query, user info against an `authorization` header); different for another path, key, header or chain. Only 48 bits
+/// of the digest are shown, which no key can be read from.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstanceId {
+    chain: u64,
+    host: Arc<str>,
+    digest: [u8; 32],
+}
+
+impl InstanceId {
+    /// `None` if the URL has no host. `headers` by lower-case name, user info already among them.
+    fn new(chain: u64, url: &Url, headers: &BTreeMap<String, SecretText>) -> Option<Self> {
+        let host = url.host_str()?.into();
+        let digest = digest([
+            chain.to_string().as_bytes(),
+            normalised(url).as_bytes(),
+            &fingerprint(headers),
+        ]);
+        Some(Self { chain, host, digest })
+    }
+
+    /// The chain it belongs to.
+    #[must_use]
+    pub fn chain(&self) -> u64 {
+        self.chain
+    }
+
+    /// The host, without port.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+}
+
+impl fmt::Display for InstanceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:", self.chain, self.host)?;
+        self.digest[..6].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for InstanceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// How much of an endpoint shares a breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// One breaker per method class: a broken `eth_getLogs` leaves `eth_call` alone. The default.
+    #[default]
+    MethodClass,
+    /// One breaker for all methods, as in Lasso.
+    Endpoint,
+}
+
+/// What a breaker is kept for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BreakerKey {
+    /// The endpoint's identity.
+    pub instance: InstanceId,
+    /// How it is spoken to.
+    pub transport: Transport,
+    /// The methods, or `None` for all of them.
+    pub class: Option<MethodClass>,
+}
+
+impl BreakerKey {
+    /// The key of the breaker that judges `class` on this endpoint.
+    #[must_use]
+    pub fn new(endpoint: &Endpoint, class: MethodClass, scope: Scope) -> Self {
+        let class = match scope {
+            Scope::MethodClass => Some(class),
+            Scope::Endpoint => None,
+        };
+        Self { instance: endpoint.instance.clone(), transport: endpoint.transport, class }
+    }
+}
+
+/// `Url` has already lowered scheme and host and dropped a default port; the rest is done here.
+fn normalised(url: &Url) -> String {
+    let mut query: Vec<&str> =
+        url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).collect();
+    query.sort_unstable();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let path = url.path().trim_end_matches('/');
+    format!(
+        "{}://{}{port}{path}?{}",
+        url.scheme(),
+        url.host_str().unwrap_or_default(),
+        query.join("&")
+    )
+}
+
+fn fingerprint(headers: &BTreeMap<String, SecretText>) -> [u8; 32] {
+    digest(headers.iter().flat_map(|(name, value)| [name.as_bytes(), value.expose().as_bytes()]))
+}
+
+/// Each field with its length in front: joined by a separator, "a:b" and "a", "b" would be the same.
+fn digest<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for field in fields {
+        hash.update((field.len() as u64).to_be_bytes());
+        hash.update(field);
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(url: &str, headers: &[(&str, &str)]) -> Endpoint {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), SecretText::new(*value)))
+            .collect();
+        Endpoint::new(1, &SecretUrl::new(url), &headers).unwrap()
+    }
+
+    fn id(url: &str, headers: &[(&str, &str)]) -> InstanceId {
+        endpoint(url, headers).instance().clone()
+    }
+
+    #[test]
+    fn two_spellings_of_one_url_are_one_instance() {
+        let plain = id("https://eth.example/v2/Key?a=1&b=2", &[]);
+        for same in [
+            "HTTPS://ETH.Example/v2/Key?a=1&b=2",
+            "https://eth.example:443/v2/Key?a=1&b=2",
+            "https://eth.example/v2/Key/?a=1&b=2",
+            "https://eth.example/v2/Key?b=2&a=1",
+            "https://eth.example/v2/Key?b=2&&a=1&",
+            "https://eth.example/v2/Key?a=1&b=2#fragment",
+            "https://eth.example/x/../v2/Key?a=1&b=2",
+        ] {
+            assert_eq!(id(same, &[]), plain, "{same}");
+        }
+        assert_eq!(id("http://eth.example", &[]), id("http://eth.example:80/", &[]));
+        assert_eq!(id("wss://eth.example/?", &[]), id("wss://eth.example:443", &[]));
+    }
+
+    #[test]
+    fn whatever_the_server_can_tell_apart_is_another_instance() {
+        let plain = id("https://eth.example/v2/Key?a=1&b=2", &[]);
+        for other in [
+            "http://eth.example/v2/Key?a=1&b=2",
+            "https://eth.example:8443/v2/Key?a=1&b=2",
+            "https://eth.example/v2/key?a=1&b=2",
+            "https://eth.example/v2/Key?a=2&b=1",
+            "https://eth.example/v2/Key?a=1&b=2&b=2",
+            "https://eth2.example/v2/Key?a=1&b=2",
+            "https://u@eth.example/v2/Key?a=1&b=2",
+        ] {
+            assert_ne!(id(other, &[]), plain, "{other}");
+        }
+        assert_ne!(id("https://eth.example/v2/Key?a=1&b=2", &[("x-api-key", "k")]), plain);
+        let other_chain = Endpoint::new(
+            2,
+            &SecretUrl::new("https://eth.example/v2/Key?a=1&b=2"),
+            &BTreeMap::new(),
+        );
+        assert_ne!(other_chain.unwrap().instance(), &plain);
+    }
+
+    #[test]
+    fn user_info_is_the_same_as_its_header() {
+        let with = endpoint("https://user:pa%3Ass@eth.example/", &[]);
+        assert_eq!(with.headers()["authorization"].expose(), "Basic dXNlcjpwYTpzcw==");
+        assert_eq!(with.expose_url().as_str(), "https://eth.example/");
+        let without = id("https://eth.example", &[("Authorization", "Basic dXNlcjpwYTpzcw==")]);
+        assert_eq!(with.instance(), &without);
+        // A configured header wins: that is what would be sent.
+        let both = endpoint("https://user:pass@eth.example/", &[("AUTHORIZATION", "Bearer x")]);
+        assert_eq!(both.headers()["authorization"].expose(), "Bearer x");
+    }
+
+    #[test]
+    fn a_fingerprint_keeps_names_and_values_apart() {
+        let a = id("https://eth.example", &[("a", "bc"), ("d", "e")]);
+        assert_ne!(a, id("https://eth.example", &[("ab", "c"), ("d", "e")]));
+        assert_ne!(a, id("https://eth.example", &[("a", "b"), ("cd", "e")]));
+        assert_eq!(a, id("https://eth.example", &[("D", "e"), ("A", "bc")]));
+    }
+
+    #[test]
+    fn what_is_shown_has_no_secret() {
+        let mark = "MARKER0123456789";
+        let url = format!("https://{mark}:{mark}@eth.example:8545/{mark}?k={mark}");
+        let endpoint = endpoint(&url, &[("x-key", mark)]);
+        let key = BreakerKey::new(&endpoint, MethodClass::Logs, Scope::MethodClass);
+        let shown = format!("{endpoint:?} {} {key:?}", endpoint.instance());
+        assert!(!shown.contains(mark), "{shown}");
+        let mut scrubber = Scrubber::default();
+        endpoint.teach(&mut scrubber);
+        assert_eq!(scrubber.scrub(&format!("<{mark}>")), "<[redacted]>");
+    }
+
+    #[test]
+    fn the_id_is_stable_and_readable() {
+        // Snapshots are stored under it: another digest is a breaking change.
+        assert_eq!(id("https://eth.example/v2/key", &[]).to_string(), "1:eth.example:0cb799e48e20");
+        assert_eq!(id("http://[::1]:8545", &[]).host(), "[::1]");
+    }
+
+    #[test]
+    fn only_http_and_ws_are_endpoints() {
+        for bad in ["ftp://eth.example", "eth.example", "https://", "unix:/tmp/geth.ipc", ""] {
+            assert!(Endpoint::new(1, &SecretUrl::new(bad), &BTreeMap::new()).is_none(), "{bad}");
+        }
+        assert_eq!(endpoint("ws://eth.example", &[]).transport(), Transport::Ws);
+        assert_eq!(endpoint("http://eth.example", &[]).transport(), Transport::Http);
+    }
+
+    #[test]
+    fn the_scope_decides_what_shares_a_breaker() {
+        let endpoint = endpoint("https://eth.example", &[]);
+        let key = |class, scope| BreakerKey::new(&endpoint, class, scope);
+        assert_ne!(
+            key(MethodClass::Logs, Scope::MethodClass),
+            key(MethodClass::State, Scope::MethodClass)
+        );
+        assert_eq!(
+            key(MethodClass::Logs, Scope::Endpoint),
+            key(MethodClass::State, Scope::Endpoint)
+        );
+    }
+}

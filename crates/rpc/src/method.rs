@@ -7,8 +7,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::Deserialize;
+
 /// Methods that fail together, because one part of a node serves them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MethodClass {
     /// Block numbers, headers and the chain id: any node that lives can answer.
     Head,

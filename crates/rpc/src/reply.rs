@@ -1,0 +1,87 @@
+//! What came back, before anybody has judged it.
+
+/// Why nothing came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NoAnswer {
+    /// Our own deadline for the attempt passed.
+    Deadline,
+    /// The name did not resolve.
+    Dns,
+    /// Nobody accepts connections.
+    Connect,
+    /// The TLS handshake failed.
+    Tls,
+    /// The connection broke before or while the answer arrived.
+    Reset,
+    /// The body ended early.
+    CutBody,
+    /// The WebSocket closed, with its code if it sent one.
+    Closed(Option<u16>),
+}
+
+/// The headers that say something about the endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplyHeaders<'a> {
+    /// `content-type`
+    pub content_type: Option<&'a str>,
+    /// `date`: when the server thinks it answered.
+    pub date: Option<&'a str>,
+    /// `retry-after`
+    pub retry_after: Option<&'a str>,
+    /// `ratelimit-reset`
+    pub ratelimit_reset: Option<&'a str>,
+    /// `x-ratelimit-reset`
+    pub x_ratelimit_reset: Option<&'a str>,
+}
+
+impl<'a> ReplyHeaders<'a> {
+    /// Picks them out of all headers. Names in any case; of a repeated header the first counts.
+    ///
+    /// ```
+    /// use fusebox_rpc::ReplyHeaders;
+    ///
+    /// let headers = ReplyHeaders::pick([("Server", "x"), ("Retry-After", "2"), ("retry-after", "9")]);
+    /// assert_eq!(headers.retry_after, Some("2"));
+    /// ```
+    #[must_use]
+    pub fn pick(all: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut picked = Self::default();
+        for (name, value) in all {
+            let field = match name.to_ascii_lowercase().as_str() {
+                "content-type" => &mut picked.content_type,
+                "date" => &mut picked.date,
+                "retry-after" => &mut picked.retry_after,
+                "ratelimit-reset" => &mut picked.ratelimit_reset,
+                "x-ratelimit-reset" => &mut picked.x_ratelimit_reset,
+                _ => continue,
+            };
+            field.get_or_insert(value);
+        }
+        picked
+    }
+}
+
+/// What came back for one request.
+///
+/// An element of a batch is an `Http` reply of its own with the status and headers of the whole; see
+/// [`batch_elements`](crate::batch_elements).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply<'a> {
+    /// Nothing.
+    None(NoAnswer),
+    /// An HTTP response whose body arrived whole.
+    Http {
+        /// Its status.
+        status: u16,
+        /// Its headers.
+        headers: ReplyHeaders<'a>,
+        /// Its body, decompressed.
+        body: &'a [u8],
+    },
+    /// A WebSocket message.
+    Ws {
+        /// Its text.
+        body: &'a [u8],
+    },
+}

@@ -1,0 +1,3 @@
+//! What the crate promises, tested from outside.
+
+mod payloads;

@@ -1,0 +1,190 @@
+//! Every payload of `data/payloads.json` is understood, over HTTP, in a batch and over WebSocket.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fusebox_rpc::{
+    CallContext, Category, NoAnswer, RangeHint, Reply, ReplyHeaders, Rules, Verdict,
+    batch_elements, classify,
+};
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    id: String,
+    provider: String,
+    transport: Wire,
+    http_status: Option<u16>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    method: String,
+    body: String,
+    category: Category,
+    hint_ms: Option<u64>,
+    breaker_penalty: bool,
+    range: Option<Range>,
+    #[serde(default)]
+    filter_lost: bool,
+    ws_close: Option<u16>,
+    source: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Wire {
+    Http,
+    Ws,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Range {
+    Blocks { from: String, to: String },
+    Max { max: u64 },
+}
+
+impl Range {
+    fn hint(&self) -> RangeHint {
+        let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+        match self {
+            Self::Blocks { from, to } => RangeHint::Blocks { from: hex(from), to: hex(to) },
+            Self::Max { max } => RangeHint::Max(*max),
+        }
+    }
+}
+
+impl Row {
+    fn headers(&self) -> ReplyHeaders<'_> {
+        ReplyHeaders::pick(self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+    }
+
+    fn judge(&self, reply: &Reply<'_>) -> Verdict {
+        let ctx = CallContext {
+            method: &self.method,
+            host: &self.provider,
+            id: Some("1"),
+            block: None,
+            head: None,
+            now: now(),
+        };
+        classify(reply, &ctx, Rules::shipped())
+    }
+
+    fn as_it_came(&self) -> Verdict {
+        let body = self.body.as_bytes();
+        match (self.transport, self.http_status, self.ws_close) {
+            (Wire::Http, Some(status), _) => {
+                self.judge(&Reply::Http { status, headers: self.headers(), body })
+            }
+            (Wire::Ws, _, Some(code)) => self.judge(&Reply::None(NoAnswer::Closed(Some(code)))),
+            (Wire::Ws, _, None) => self.judge(&Reply::Ws { body }),
+            (Wire::Http, None, _) => panic!("{}: an HTTP row needs a status", self.id),
+        }
+    }
+
+    /// What the row says, and what was found instead.
+    fn difference(&self, framing: &str, verdict: &Verdict) -> Option<String> {
+        let want = (
+            self.category,
+            self.hint_ms.map(Duration::from_millis),
+            self.breaker_penalty,
+            self.range.as_ref().map(Range::hint),
+            self.filter_lost,
+        );
+        let got =
+            (verdict.category, verdict.hint, verdict.penalty, verdict.range, verdict.filter_lost);
+        let rule = &verdict.rule;
+        (want != got)
+            .then(|| format!("{} ({framing}): wanted {want:?}, got {got:?} by {rule}", self.id))
+    }
+}
+
+/// 2026-01-01, 00:00 UTC and 12 hours: rows that need a clock show a `Date`.
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_767_268_800)
+}
+
+fn rows() -> Vec<Row> {
+    serde_json::from_str(include_str!("../../data/payloads.json"))
+        .expect("payloads.json is a list of rows")
+}
+
+fn assert_none(differences: &[String]) {
+    assert!(
+        differences.is_empty(),
+        "{} rows differ:\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
+}
+
+#[test]
+fn each_payload_is_understood_as_it_came() {
+    let rows = rows();
+    assert!(rows.len() >= 28, "the sample alone has 28 rows");
+    let differences: Vec<_> =
+        rows.iter().filter_map(|row| row.difference("as it came", &row.as_it_came())).collect();
+    assert_none(&differences);
+}
+
+#[test]
+fn each_payload_is_understood_as_an_element_of_a_batch() {
+    let mut differences = Vec::new();
+    for row in rows().iter().filter(|row| row.transport == Wire::Http) {
+        if !serde_json::from_str::<serde_json::Value>(&row.body).is_ok_and(|body| body.is_object())
+        {
+            assert!(batch_elements(row.body.as_bytes()).is_none(), "{}", row.id);
+            continue;
+        }
+        let body = format!(r#"[{{"jsonrpc":"2.0","id":0,"result":"0x1"}}, {} ]"#, row.body);
+        let elements = batch_elements(body.as_bytes()).unwrap();
+        assert_eq!(elements.len(), 2, "{}", row.id);
+        let reply = Reply::Http {
+            status: row.http_status.unwrap(),
+            headers: row.headers(),
+            body: elements[1].text.as_bytes(),
+        };
+        differences.extend(row.difference("batch", &row.judge(&reply)));
+        // A gateway that answers a batch of one with an array, or a single request with one.
+        let alone = format!("[{}]", row.body);
+        let reply = Reply::Http {
+            status: row.http_status.unwrap(),
+            headers: row.headers(),
+            body: alone.as_bytes(),
+        };
+        differences.extend(row.difference("array of one", &row.judge(&reply)));
+    }
+    assert_none(&differences);
+}
+
+/// Over WebSocket there is no status and no header, so what only those say is lost; all words must still be understood.
+#[test]
+fn each_payload_is_understood_over_websocket() {
+    let mut differences = Vec::new();
+    for row in rows().iter().filter(|row| row.transport == Wire::Http) {
+        if !serde_json::from_str::<serde_json::Value>(&row.body).is_ok_and(|body| body.is_object())
+        {
+            continue;
+        }
+        if row.as_it_came().rule.to_string().starts_with("status.") {
+            continue;
+        }
+        let mut verdict = row.judge(&Reply::Ws { body: row.body.as_bytes() });
+        if row.headers.keys().any(|name| name != "content-type") {
+            verdict.hint = row.hint_ms.map(Duration::from_millis);
+        }
+        differences.extend(row.difference("ws", &verdict));
+    }
+    assert_none(&differences);
+}
+
+#[test]
+fn each_row_has_its_own_id_and_a_source() {
+    let mut ids = BTreeSet::new();
+    for row in rows() {
+        assert!(ids.insert(row.id.clone()), "{} occurs twice", row.id);
+        assert!(!row.source.trim().is_empty(), "{} has no source", row.id);
+    }
+}

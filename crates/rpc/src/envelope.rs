@@ -10,6 +10,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::hint_text;
+
 /// Longer texts say nothing more about the endpoint, and every phrase is looked for in every byte.
 const LONGEST_TEXT: usize = 8 * 1024;
 
@@ -95,7 +97,7 @@ pub(crate) struct ErrorParts {
     pub(crate) reverted: bool,
     /// `data.from` and `data.to`, as raw text.
     pub(crate) suggested: Option<(String, String)>,
-    /// `data.rate.backoff_seconds`, `data.retry_after`, and `data.retry_after_ms` in seconds.
+    /// In seconds: `data.rate.backoff_seconds`, `data.retry_after`, `data.retry_after_ms`, `data.try_again_in`.
     pub(crate) waits: Vec<f64>,
     /// Whether `data.rate` asks for a back-off: then it is about speed, whatever the message says of days.
     pub(crate) backs_off: bool,
@@ -134,7 +136,11 @@ impl ErrorParts {
         let backoff = backoff.and_then(|rate| number(rate.backoff_seconds));
         self.backs_off = backoff.is_some();
         let ms = number(fields.retry_after_ms).map(|ms| ms / 1000.0);
-        self.waits.extend([backoff, number(fields.retry_after), ms].into_iter().flatten());
+        // Chainstack says "try_again_in": "92.654ms", or a bare number of seconds.
+        let again =
+            fields.try_again_in.and_then(|raw| hint_text::wait(raw.get().trim_matches('"')));
+        let again = again.map(|wait| wait.as_secs_f64());
+        self.waits.extend([backoff, number(fields.retry_after), ms, again].into_iter().flatten());
     }
 }
 
@@ -162,6 +168,8 @@ struct DataFields<'a> {
     retry_after: Option<&'a RawValue>,
     #[serde(borrow, default)]
     retry_after_ms: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    try_again_in: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -257,11 +265,11 @@ mod tests {
     fn data_gives_words_waits_and_ranges() {
         let parts = error(
             r#"{"error":{"message":"m","data":{"payload":"p","see":"not read","from":"0x1","to":"0x2",
-                "rate":{"backoff_seconds":30},"retry_after":"2.5","retry_after_ms":40}}}"#,
+                "rate":{"backoff_seconds":30},"retry_after":"2.5","retry_after_ms":40,"try_again_in":"92.5ms"}}}"#,
         );
         assert_eq!(parts.texts, ["m", "p"]);
         assert_eq!(parts.suggested, Some(("0x1".to_owned(), "0x2".to_owned())));
-        assert_eq!(parts.waits, [30.0, 2.5, 0.04]);
+        assert_eq!(parts.waits, [30.0, 2.5, 0.04, 0.0925]);
         assert!(parts.backs_off);
         assert!(error(r#"{"error":{"data":"0x08c379a0"}}"#).reverted);
         assert!(!error(r#"{"error":{"data":"0x12345678"}}"#).reverted);

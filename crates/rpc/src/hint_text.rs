@@ -34,7 +34,7 @@ const MIDNIGHT: [&str; 4] = ["00:00 utc", "00:00:00 utc", "midnight utc", "midni
 
 /// Every wait that a text names. Dates are measured from `at`.
 pub(crate) fn waits(text: &str, at: SystemTime) -> impl Iterator<Item = Duration> {
-    let text = text.to_lowercase();
+    let text = text.to_lowercase().replace('_', " ");
     let midnight = MIDNIGHT.iter().any(|words| text.contains(words)).then(|| to_midnight(at));
     let found: Vec<Duration> = BEFORE
         .iter()
@@ -45,7 +45,7 @@ pub(crate) fn waits(text: &str, at: SystemTime) -> impl Iterator<Item = Duration
 }
 
 /// The wait at the start of a text: one or more numbers with units ("1m30s", "1 minute 30 seconds", "2.5 s").
-fn wait(text: &str) -> Option<Duration> {
+pub(crate) fn wait(text: &str) -> Option<Duration> {
     let mut rest = text.trim_start_matches([' ', ':', '=', '~', '"']);
     rest = ["about ", "at least ", "another "]
         .iter()
@@ -102,6 +102,8 @@ mod tests {
             ("Retry-After: 5", 5_000),
             ("resets in 1h", 3_600_000),
             ("try again in 1m30s", 90_000),
+            ("call rate limit exhausted, retry in 10m0s", 600_000),
+            ("You've exceeded the RPS limit. try_again_in 250.5 ms", 250),
             ("try again in 1 minute 30 seconds", 90_000),
             ("try again in 1.5 seconds", 1_500),
             ("try again in about 3 hours", 10_800_000),

@@ -37,9 +37,16 @@ const REACH: usize = 8;
 /// The range offered by an error: one with both ends, if it names one, else, if `wants_max`, the longest it allows.
 pub(crate) fn offered(parts: &ErrorParts, wants_max: bool) -> Option<RangeHint> {
     let named = parts.suggested.as_ref().and_then(|(from, to)| blocks(from, to));
-    named.or_else(|| parts.texts.iter().find_map(|text| pair(text))).or_else(|| {
-        parts.texts.iter().filter(|_| wants_max).find_map(|text| maximum(text)).map(RangeHint::Max)
-    })
+    named.or_else(|| parts.texts.iter().find_map(|text| pair(text).or_else(|| span(text)))).or_else(
+        || {
+            parts
+                .texts
+                .iter()
+                .filter(|_| wants_max)
+                .find_map(|text| maximum(text))
+                .map(RangeHint::Max)
+        },
+    )
 }
 
 fn blocks(from: &str, to: &str) -> Option<RangeHint> {

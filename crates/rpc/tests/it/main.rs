@@ -1,3 +1,5 @@
 //! What the crate promises, tested from outside.
 
+mod near_misses;
 mod payloads;
+mod totality;

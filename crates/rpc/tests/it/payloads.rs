@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fusebox_rpc::{
-    CallContext, Category, NoAnswer, RangeHint, Reply, ReplyHeaders, Rules, Verdict,
+    CallContext, Category, NoAnswer, RangeHint, Reason, Reply, ReplyHeaders, Rules, Verdict,
     batch_elements, classify,
 };
 use serde::Deserialize;
@@ -72,6 +72,13 @@ impl Row {
         classify(reply, &ctx, Rules::shipped())
     }
 
+    /// Whether the body is one JSON-RPC answer, so that it can be framed otherwise.
+    fn is_object(&self) -> bool {
+        self.transport == Wire::Http
+            && serde_json::from_str::<serde_json::Value>(&self.body)
+                .is_ok_and(|body| body.is_object())
+    }
+
     fn as_it_came(&self) -> Verdict {
         let body = self.body.as_bytes();
         match (self.transport, self.http_status, self.ws_close) {
@@ -88,13 +95,18 @@ impl Row {
     fn difference(&self, framing: &str, verdict: &Verdict) -> Option<String> {
         let want = (
             self.category,
-            self.hint_ms.map(Duration::from_millis),
+            self.hint_ms.map(u128::from),
             self.breaker_penalty,
             self.range.as_ref().map(Range::hint),
             self.filter_lost,
         );
-        let got =
-            (verdict.category, verdict.hint, verdict.penalty, verdict.range, verdict.filter_lost);
+        let got = (
+            verdict.category,
+            verdict.hint.map(|hint| hint.as_millis()),
+            verdict.penalty,
+            verdict.range,
+            verdict.filter_lost,
+        );
         let rule = &verdict.rule;
         (want != got)
             .then(|| format!("{} ({framing}): wanted {want:?}, got {got:?} by {rule}", self.id))
@@ -132,43 +144,29 @@ fn each_payload_is_understood_as_it_came() {
 #[test]
 fn each_payload_is_understood_as_an_element_of_a_batch() {
     let mut differences = Vec::new();
-    for row in rows().iter().filter(|row| row.transport == Wire::Http) {
-        if !serde_json::from_str::<serde_json::Value>(&row.body).is_ok_and(|body| body.is_object())
-        {
-            assert!(batch_elements(row.body.as_bytes()).is_none(), "{}", row.id);
-            continue;
-        }
+    for row in rows().iter().filter(|row| row.is_object()) {
+        let http =
+            |body| Reply::Http { status: row.http_status.unwrap(), headers: row.headers(), body };
         let body = format!(r#"[{{"jsonrpc":"2.0","id":0,"result":"0x1"}}, {} ]"#, row.body);
         let elements = batch_elements(body.as_bytes()).unwrap();
         assert_eq!(elements.len(), 2, "{}", row.id);
-        let reply = Reply::Http {
-            status: row.http_status.unwrap(),
-            headers: row.headers(),
-            body: elements[1].text.as_bytes(),
-        };
-        differences.extend(row.difference("batch", &row.judge(&reply)));
-        // A gateway that answers a batch of one with an array, or a single request with one.
-        let alone = format!("[{}]", row.body);
-        let reply = Reply::Http {
-            status: row.http_status.unwrap(),
-            headers: row.headers(),
-            body: alone.as_bytes(),
-        };
-        differences.extend(row.difference("array of one", &row.judge(&reply)));
+        let verdict = row.judge(&http(elements[1].text.as_bytes()));
+        differences.extend(row.difference("batch", &verdict));
+        // Some gateways answer a single request with an array.
+        let verdict = row.judge(&http(format!("[{}]", row.body).as_bytes()));
+        differences.extend(row.difference("array of one", &verdict));
     }
     assert_none(&differences);
 }
 
-/// Over WebSocket there is no status and no header, so what only those say is lost; all words must still be understood.
+/// Over WebSocket there is no status and no header, so what only those say is lost; all words and codes must still be
+/// understood.
 #[test]
 fn each_payload_is_understood_over_websocket() {
     let mut differences = Vec::new();
-    for row in rows().iter().filter(|row| row.transport == Wire::Http) {
-        if !serde_json::from_str::<serde_json::Value>(&row.body).is_ok_and(|body| body.is_object())
-        {
-            continue;
-        }
-        if row.as_it_came().rule.to_string().starts_with("status.") {
+    for row in rows().iter().filter(|row| row.is_object()) {
+        let rule = row.as_it_came().rule;
+        if !matches!(&rule, Reason::Rule(id) if !id.starts_with("status.")) {
             continue;
         }
         let mut verdict = row.judge(&Reply::Ws { body: row.body.as_bytes() });

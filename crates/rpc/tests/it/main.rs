@@ -2,4 +2,5 @@
 
 mod near_misses;
 mod payloads;
+mod rules;
 mod totality;

@@ -98,7 +98,9 @@ impl Answer<'_> {
             Body::Text(text) => {
                 let parts = ErrorParts::plain(text);
                 let case = Case::new(self.ctx, self.status, &parts);
-                let said = self.by_words(&case, &parts);
+                let said = self
+                    .by_words(&case, &parts)
+                    .filter(|verdict| is_known_to_gateways(verdict.category));
                 self.finish(said.unwrap_or_else(|| self.by_status_alone()), &parts)
             }
             Body::Broken => self.finish(self.by_status_alone(), &ErrorParts::default()),
@@ -167,7 +169,7 @@ impl Answer<'_> {
         if parts.reverted {
             return Some(Verdict::new(Category::Revert, Reason::Rule("revert.data".into())));
         }
-        let found = self.rules.find(case, |step| matches!(step, Step::Words(_)));
+        let found = self.rules.find(case, |rule| matches!(rule.step, Step::Words(_)));
         match found {
             Some(rule) => Some(self.apply(rule)),
             // Some node said "execution reverted" after words of its own that mean nothing to us.
@@ -186,7 +188,7 @@ impl Answer<'_> {
     }
 
     fn by(&self, case: &Case<'_>, step: Step) -> Option<Verdict> {
-        self.rules.find(case, |kind| kind == step).map(|rule| self.apply(rule))
+        self.rules.find(case, |rule| rule.step == step).map(|rule| self.apply(rule))
     }
 
     fn apply(&self, rule: &Rule) -> Verdict {
@@ -222,6 +224,15 @@ impl Answer<'_> {
         }
         verdict
     }
+}
+
+/// Plain text comes from a gateway, which knows nothing of blocks, transactions and parameters: its "not found" is about
+/// a path.
+fn is_known_to_gateways(category: Category) -> bool {
+    !matches!(
+        category,
+        Category::DataUnavailable | Category::User | Category::Revert | Category::TxPool
+    )
 }
 
 /// Statuses that a gateway sets on purpose. 400 and 404 go with any error at all.

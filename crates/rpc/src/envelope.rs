@@ -114,8 +114,7 @@ impl ErrorParts {
         parts.texts.extend(message.map(text));
         let Some(data) = data else { return parts };
         if let Ok(words) = serde_json::from_str::<String>(data) {
-            parts.reverted =
-                REVERT_SELECTORS.iter().any(|selector| words.trim_start().starts_with(selector));
+            parts.reverted = is_revert(&words);
             parts.texts.push(cut(&words));
         } else if let Ok(fields) = serde_json::from_str::<DataFields<'_>>(data) {
             parts.read(fields);
@@ -124,12 +123,13 @@ impl ErrorParts {
     }
 
     fn read(&mut self, fields: DataFields<'_>) {
+        let plain = |raw: Option<&RawValue>| serde_json::from_str::<String>(raw?.get()).ok();
+        self.reverted = plain(fields.data).is_some_and(|data| is_revert(&data));
         let words =
             [fields.message, fields.payload, fields.details, fields.data].into_iter().flatten();
         self.texts.extend(
             words.filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok()).map(|s| cut(&s)),
         );
-        let plain = |raw: Option<&RawValue>| serde_json::from_str::<String>(raw?.get()).ok();
         self.suggested = plain(fields.from).zip(plain(fields.to));
         let backoff =
             fields.rate.and_then(|raw| serde_json::from_str::<RateFields<'_>>(raw.get()).ok());
@@ -147,6 +147,10 @@ impl ErrorParts {
 /// `Error(string)` and `Panic(uint256)`, in both spellings that nodes use.
 const REVERT_SELECTORS: [&str; 4] =
     ["0x08c379a0", "0x4e487b71", "Reverted 0x08c379a0", "Reverted 0x4e487b71"];
+
+fn is_revert(data: &str) -> bool {
+    REVERT_SELECTORS.iter().any(|selector| data.trim_start().starts_with(selector))
+}
 
 #[derive(Deserialize)]
 struct DataFields<'a> {
@@ -272,6 +276,7 @@ mod tests {
         assert_eq!(parts.waits, [30.0, 2.5, 0.04, 0.0925]);
         assert!(parts.backs_off);
         assert!(error(r#"{"error":{"data":"0x08c379a0"}}"#).reverted);
+        assert!(error(r#"{"error":{"data":{"data":"0x4e487b71"}}}"#).reverted);
         assert!(!error(r#"{"error":{"data":"0x12345678"}}"#).reverted);
     }
 

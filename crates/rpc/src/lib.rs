@@ -2,6 +2,7 @@
 
 mod batch;
 mod classify;
+mod config;
 mod context;
 mod endpoint;
 mod envelope;
@@ -22,6 +23,10 @@ mod verdict;
 
 pub use batch::{BatchElement, batch_elements};
 pub use classify::classify;
+pub use config::{
+    BreakerSettings, ChainConfig, ConfigError, ConfigErrors, Deadlines, Hedge, HedgeAfter, Problem,
+    Profile, ProviderConfig, RpcConfig, Strategy,
+};
 pub use context::{CallContext, block_asked_for};
 pub use endpoint::{BreakerKey, Endpoint, InstanceId, Scope, Transport};
 pub use learned::{LIMIT_TTL, Learned, UNSUPPORTED_TTL};

@@ -64,6 +64,9 @@ impl Words {
 
 fn plain(raw: &str) -> String {
     let mut plain = String::with_capacity(raw.len());
+    // Links lead to pages about rates, plans and security whatever the error is.
+    let raw =
+        raw.split_whitespace().filter(|word| !word.contains("://")).collect::<Vec<_>>().join(" ");
     for c in raw.chars().flat_map(char::to_lowercase) {
         match c {
             '\u{2018}' | '\u{2019}' | '`' => plain.push('\''),
@@ -172,6 +175,7 @@ mod tests {
             assert!(hit("rate limit", text), "{text}");
         }
         assert!(hit("you've reached", "You\u{2019}ve reached it"));
+        assert!(!hit("/sec", "see https://docs.example/security for more"));
     }
 
     #[test]

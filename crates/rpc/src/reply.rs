@@ -23,8 +23,6 @@ pub enum NoAnswer {
 /// The headers that say something about the endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplyHeaders<'a> {
-    /// `content-type`
-    pub content_type: Option<&'a str>,
     /// `date`: when the server thinks it answered.
     pub date: Option<&'a str>,
     /// `retry-after`
@@ -49,7 +47,6 @@ impl<'a> ReplyHeaders<'a> {
         let mut picked = Self::default();
         for (name, value) in all {
             let field = match name.to_ascii_lowercase().as_str() {
-                "content-type" => &mut picked.content_type,
                 "date" => &mut picked.date,
                 "retry-after" => &mut picked.retry_after,
                 "ratelimit-reset" => &mut picked.ratelimit_reset,

@@ -96,7 +96,7 @@ pub(crate) struct Rule {
     pub(crate) category: Category,
     pub(crate) lack: Option<Lack>,
     pub(crate) filter_lost: bool,
-    step: Step,
+    pub(crate) step: Step,
     hosts: Vec<String>,
     methods: Vec<String>,
     classes: Vec<MethodClass>,
@@ -201,8 +201,8 @@ impl Rules {
     }
 
     /// The first rule of a kind that applies.
-    pub(crate) fn find(&self, case: &Case<'_>, kind: impl Fn(Step) -> bool) -> Option<&Rule> {
-        self.rules.iter().filter(|rule| kind(rule.step)).find(|rule| self.applies(rule, case))
+    pub(crate) fn find(&self, case: &Case<'_>, kind: impl Fn(&Rule) -> bool) -> Option<&Rule> {
+        self.rules.iter().filter(|rule| kind(rule)).find(|rule| self.applies(rule, case))
     }
 
     fn applies(&self, rule: &Rule, case: &Case<'_>) -> bool {

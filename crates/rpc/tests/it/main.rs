@@ -1,5 +1,6 @@
 //! What the crate promises, tested from outside.
 
+mod config;
 mod near_misses;
 mod payloads;
 mod rules;

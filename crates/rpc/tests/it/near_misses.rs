@@ -286,3 +286,27 @@ fn an_unknown_error_costs_one_failover_and_no_penalty() {
 fn the_message_of_a_parse_error_is_the_callers_own() {
     assert_eq!(error("eth_call", -32_700, "parse error near: rate limit").category, Category::User);
 }
+
+#[test]
+fn a_gateway_knows_nothing_of_blocks() {
+    assert_eq!(judge("eth_call", 404, "Not Found").category, Category::Server);
+    assert_eq!(judge("eth_call", 400, "invalid request").category, Category::Server);
+    assert_eq!(judge("eth_call", 403, "error code: 1015").category, Category::RateLimit);
+    assert_eq!(
+        judge("eth_call", 200, "Too many requests, retry in 5s").category,
+        Category::RateLimit
+    );
+    assert_eq!(judge("eth_call", 401, "xyzzy").category, Category::Auth);
+}
+
+#[test]
+fn numbers_and_links_are_no_words() {
+    assert_eq!(
+        error("eth_call", -32_000, "block not found: 10150000").category,
+        Category::DataUnavailable
+    );
+    let link = "header not found, see https://docs.example/rate-limits/security/plan";
+    assert_eq!(error("eth_call", -32_000, link).category, Category::DataUnavailable);
+    let broken = "invalid character '<' looking for beginning of value";
+    assert_eq!(error("eth_call", -32_000, broken).category, Category::Server);
+}

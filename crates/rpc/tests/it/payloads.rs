@@ -47,7 +47,7 @@ enum Range {
 
 impl Range {
     fn hint(&self) -> RangeHint {
-        let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+        let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("hex");
         match self {
             Self::Blocks { from, to } => RangeHint::Blocks { from: hex(from), to: hex(to) },
             Self::Max { max } => RangeHint::Max(*max),

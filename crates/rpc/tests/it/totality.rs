@@ -113,7 +113,7 @@ proptest! {
         method in prop::sample::select(&METHODS[..]),
     ) {
         let headers = ReplyHeaders {
-            content_type: Some(&header),
+
             date: Some(&header),
             retry_after: Some(&header),
             ratelimit_reset: Some(&header),

@@ -127,7 +127,11 @@ impl Step {
         if !rule.phrases.is_empty() {
             // A lost filter comes right after reverts: what is to be done about it differs from all other absences.
             let family = FAMILIES.iter().position(|family| *family == rule.category)?;
-            return Some(Self::Words(if rule.filter_lost { 1 } else { family * 2 }));
+            return Some(Self::Words(match (rule.late, rule.filter_lost) {
+                (true, _) => FAMILIES.len() * 2,
+                (false, true) => 1,
+                (false, false) => family * 2,
+            }));
         }
         match (rule.codes.is_empty(), rule.status.is_empty()) {
             (false, _) => Some(Self::Code),
@@ -260,6 +264,8 @@ struct RuleText {
     lack: Option<Lack>,
     #[serde(default)]
     filter_lost: bool,
+    #[serde(default)]
+    late: bool,
     #[serde(default)]
     hosts: Vec<String>,
     #[serde(default)]

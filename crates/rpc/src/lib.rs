@@ -8,6 +8,7 @@ mod endpoint;
 mod envelope;
 mod hint;
 mod hint_text;
+mod instance;
 mod learned;
 mod method;
 mod pace;
@@ -28,7 +29,8 @@ pub use config::{
     Profile, ProviderConfig, RpcConfig, Strategy,
 };
 pub use context::{CallContext, block_asked_for};
-pub use endpoint::{BreakerKey, Endpoint, InstanceId, Scope, Transport};
+pub use endpoint::{BreakerKey, Endpoint, Scope, Transport};
+pub use instance::InstanceId;
 pub use learned::{LIMIT_TTL, Learned, UNSUPPORTED_TTL};
 pub use method::{MethodClass, is_idempotent};
 pub use pace::Pace;

@@ -20,7 +20,7 @@ pub use chain::{ChainConfig, Deadlines, Hedge, HedgeAfter, Strategy};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use provider::ProviderConfig;
 
-use crate::endpoint::InstanceId;
+use crate::instance::InstanceId;
 use table::{Problems, Table};
 
 /// Profiles of chains of providers.

@@ -40,7 +40,8 @@ impl Learned {
     /// The endpoint refused a call for what it [lacks](Lack). `asked` is the range the call asked for, if any.
     ///
     /// A range that is offered counts if it is shorter than the one that was refused; else half of the refused one
-    /// counts, never less than one block. An offer that repeats the refused range is thus never taken up.
+    /// counts, never less than one block. An offer that repeats the refused range is thus never taken up. A half that is
+    /// longer than what is known already changes nothing: such a call was sent before.
     pub fn refused(
         &mut self,
         lack: Option<Lack>,
@@ -61,7 +62,9 @@ impl Learned {
                     (_, Some(_)) => ((refused / 2).max(1), false),
                     (_, None) => return,
                 };
-                self.range = Some(Range { blocks, named, until, successes: 0 });
+                if named || self.max_blocks(now).is_none_or(|known| blocks < known) {
+                    self.range = Some(Range { blocks, named, until, successes: 0 });
+                }
             }
             // About this one request, batch or plan: nothing that a later call of the method could use.
             Some(Lack::Request | Lack::Batch | Lack::Archive) => {}
@@ -169,6 +172,23 @@ mod tests {
             assert_eq!(learned.max_blocks(NOW), Some(want));
             asked = want;
         }
+    }
+
+    #[test]
+    fn a_late_refusal_of_a_longer_call_raises_nothing() {
+        let mut learned = Learned::default();
+        learned.refused(RANGE, None, Some(span(100)), NOW);
+        learned.refused(RANGE, None, Some(span(50)), NOW);
+        learned.refused(RANGE, None, Some(span(100)), NOW);
+        assert_eq!(learned.max_blocks(NOW), Some(25));
+        learned.refused(RANGE, Some(RangeHint::Max(40)), Some(span(100)), NOW);
+        assert_eq!(
+            learned.max_blocks(NOW),
+            Some(40),
+            "what the endpoint names goes before a guess"
+        );
+        learned.refused(RANGE, None, Some(span(1_000)), NOW + LIMIT_TTL);
+        assert_eq!(learned.max_blocks(NOW + LIMIT_TTL), Some(500), "a forgotten limit is no limit");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The settings of breakers, as the file gives them.
 //!
 //! What they mean and which values are valid is the breaker's own business; here they are only put on top of each other:
-//! the provider's over the file's over the pool's defaults, key by key.
+//! the provider's over the file's over the pool's defaults, key by key. A list of thresholds or a window replaces a whole
+//! one, or there would be no way to leave a part of it out.
 
 use std::time::Duration;
 

@@ -37,6 +37,8 @@ pub(crate) struct Words {
     text: String,
     /// Where the text proper begins, after its wrappers.
     start: usize,
+    /// Where its clauses end.
+    ends: Vec<usize>,
     /// The text went on with the words of a contract, which are cut off: they steer nothing.
     pub(crate) contract_spoke: bool,
 }
@@ -58,7 +60,18 @@ impl Words {
             Some((at, _)) => text.truncate(at),
             None => {}
         }
-        Self { start: start.min(text.len()), text, contract_spoke: spoke.is_some() }
+        Self {
+            start: start.min(text.len()),
+            ends: clause_ends(&text),
+            text,
+            contract_spoke: spoke.is_some(),
+        }
+    }
+
+    /// Whether a clause ends between two places.
+    fn is_cut(&self, from: usize, to: usize) -> bool {
+        let next = self.ends.partition_point(|end| *end < from);
+        self.ends.get(next).is_some_and(|end| end + 2 <= to)
     }
 }
 
@@ -111,34 +124,55 @@ impl Phrase {
         if self.to_end {
             text = text.trim_end_matches(|c: char| c.is_ascii_punctuation() || c == ' ');
         }
+        let (first, rest) = self.pieces.split_first().expect("a phrase has a piece");
+        let mut rest: Vec<Forward<'_>> =
+            rest.iter().map(|piece| Forward::new(text, piece)).collect();
         if self.from_start {
-            return words.start <= text.len() && self.matches_at(text, words.start);
+            let begins = text.get(words.start..).is_some_and(|text| text.starts_with(first));
+            return begins && self.goes_on(words, text, words.start + first.len(), &mut rest);
         }
-        find(text, 0, &self.pieces[0]).any(|at| self.matches_at(text, at))
+        find(text, 0, first).any(|at| self.goes_on(words, text, at + first.len(), &mut rest))
     }
 
-    /// Leftmost pieces are enough: a later occurrence of a piece only leaves less room for those that follow.
-    fn matches_at(&self, text: &str, at: usize) -> bool {
-        let (first, rest) = self.pieces.split_first().expect("a phrase has a piece");
-        if !text[at..].starts_with(first.as_str()) {
-            return false;
-        }
-        let mut end = at + first.len();
-        for (i, piece) in rest.iter().enumerate() {
-            let last = i + 1 == rest.len();
-            let found = if last && self.to_end {
-                text.len()
-                    .checked_sub(piece.len())
-                    .filter(|&at| at >= end && text.ends_with(piece.as_str()))
-            } else {
-                find(text, end, piece).next()
-            };
-            match found {
-                Some(next) if !ends_clause(&text[end..next]) => end = next + piece.len(),
+    /// Whether the rest follows after `end`. The leftmost hit of a piece is enough: a later one only leaves less room for
+    /// those that follow.
+    fn goes_on(&self, words: &Words, text: &str, mut end: usize, rest: &mut [Forward<'_>]) -> bool {
+        let count = rest.len();
+        for (i, piece) in rest.iter_mut().enumerate() {
+            let hit = if self.to_end && i + 1 == count { piece.at_end() } else { piece.from(end) };
+            match hit {
+                Some(next) if next >= end && !words.is_cut(end, next) => {
+                    end = next + piece.piece.len();
+                }
                 _ => return false,
             }
         }
         !self.to_end || end == text.len()
+    }
+}
+
+/// Looks for a piece from positions on that only grow. So the text is read once, however often the piece before it
+/// occurs.
+struct Forward<'a> {
+    text: &'a str,
+    piece: &'a str,
+    hit: Option<usize>,
+}
+
+impl<'a> Forward<'a> {
+    fn new(text: &'a str, piece: &'a str) -> Self {
+        Self { text, piece, hit: find(text, 0, piece).next() }
+    }
+
+    fn from(&mut self, from: usize) -> Option<usize> {
+        if self.hit.is_some_and(|hit| hit < from) {
+            self.hit = find(self.text, from, self.piece).next();
+        }
+        self.hit
+    }
+
+    fn at_end(&self) -> Option<usize> {
+        self.text.strip_suffix(self.piece).map(str::len)
     }
 }
 
@@ -150,8 +184,10 @@ fn find<'a>(text: &'a str, from: usize, piece: &'a str) -> impl Iterator<Item = 
     hits.filter(move |&at| !inner || !word(text[..at].chars().next_back()))
 }
 
-fn ends_clause(gap: &str) -> bool {
-    [". ", ": ", "; ", "! ", "? "].iter().any(|end| gap.contains(end))
+fn clause_ends(text: &str) -> Vec<usize> {
+    let ends = text.as_bytes().windows(2).enumerate();
+    let ends = ends.filter(|(_, pair)| matches!(pair, [b'.' | b':' | b';' | b'!' | b'?', b' ']));
+    ends.map(|(at, _)| at).collect()
 }
 
 #[cfg(test)]
@@ -215,6 +251,40 @@ mod tests {
         assert!(!hit("rate limit", "execution reverted: rate limit"));
         assert!(hit("^execution reverted", "err: Execution reverted"));
         assert!(hit("internal error", "Internal error: x"), "a wrapper is words too");
+    }
+
+    /// Tries every way to lay the pieces out.
+    fn fits_somehow(phrase: &Phrase, words: &Words) -> bool {
+        fn lay(text: &str, end: usize, rest: &[String], to_end: bool) -> bool {
+            let Some((piece, rest)) = rest.split_first() else {
+                return !to_end || end == text.len();
+            };
+            (end..=text.len()).filter(|at| text[*at..].starts_with(piece.as_str())).any(|at| {
+                let inside = at > 0 && text.as_bytes()[at - 1].is_ascii_alphanumeric();
+                let cut = [". ", ": "].iter().any(|mark| text[end..at].contains(mark));
+                let free = (to_end && rest.is_empty()) || !inside;
+                free && !cut && lay(text, at + piece.len(), rest, to_end)
+            })
+        }
+        let text = words.text.trim_end_matches(|c: char| ".: ".contains(c) && phrase.to_end);
+        let starts = 0..=text.len();
+        let first = phrase.pieces[0].as_str();
+        starts.filter(|at| text[*at..].starts_with(first)).any(|at| {
+            let free = at == 0 || !text.as_bytes()[at - 1].is_ascii_alphanumeric();
+            let start = if phrase.from_start { at == words.start } else { free };
+            start && lay(text, at + first.len(), &phrase.pieces[1..], phrase.to_end)
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn one_pass_finds_what_all_ways_find(
+            phrase in r"\^?[ab]{1,2}( ?\* ?[ab]{1,2}){0,3}\$?",
+            text in r"[ab .:]{0,24}",
+        ) {
+            let (parsed, words) = (Phrase::parse(&phrase).unwrap(), Words::new(&text));
+            proptest::prop_assert_eq!(parsed.is_in(&words), fits_somehow(&parsed, &words));
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl MethodClass {
             | "eth_getFilterLogs"
             | "eth_uninstallFilter" => Self::Logs,
             _ if method.starts_with("debug_") || method.starts_with("trace_") => Self::Trace,
-            _ if SENDS.iter().any(|prefix| method.starts_with(prefix)) => Self::Send,
+            _ if SENDS.iter().any(|part| method.contains(part)) => Self::Send,
             _ if method.starts_with("eth_get") => Self::State,
             _ => Self::Other,
         }
@@ -95,8 +95,8 @@ impl fmt::Display for MethodClass {
     }
 }
 
-/// Beginnings of methods that hand over a transaction or a bundle, with the variants private relays add to them.
-const SENDS: [&str; 4] = ["eth_send", "eth_cancel", "eth_privateTransaction", "mev_send"];
+/// Parts of the names of methods that hand over a transaction or a bundle, in whatever namespace a chain or relay has.
+const SENDS: [&str; 3] = ["_send", "_cancel", "_privateTransaction"];
 
 /// Filters live on the one endpoint that made them, and reading one moves its cursor: a repeated call loses changes.
 const FILTER_CALLS: [&str; 2] = ["eth_getFilterChanges", "eth_getFilterLogs"];
@@ -163,7 +163,11 @@ mod tests {
             ),
             (
                 MethodClass::Send,
-                &["eth_sendRawTransaction", "eth_sendTransaction", "eth_sendBundle"],
+                &[
+                    "eth_sendRawTransaction",
+                    "eth_sendTransaction",
+                    "zks_sendRawTransactionWithDetailedOutput",
+                ],
             ),
             (
                 MethodClass::Send,

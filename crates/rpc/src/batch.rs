@@ -1,16 +1,27 @@
 //! Takes the answer to a batch apart.
 
+use std::fmt;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// One answer of a batch, still as text: classify it as a [`Reply`](crate::Reply) with the status and headers of the
-/// whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// whole. `Debug` shows how long it is and not what it says, as with a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BatchElement<'a> {
     /// Its id as JSON text, if it has one that is not `null`.
     pub id: Option<&'a str>,
     /// The element.
     pub text: &'a str,
+}
+
+impl fmt::Debug for BatchElement<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchElement")
+            .field("id", &self.id)
+            .field("text_len", &self.text.len())
+            .finish()
+    }
 }
 
 /// The elements of a batch's answer in the order in which they came, which need not be that of the requests.

@@ -186,6 +186,14 @@ mod tests {
     }
 
     #[test]
+    fn user_info_is_a_secret_after_it_has_left_the_url() {
+        let mut scrubber = Scrubber::default();
+        endpoint("https://USERMARK:pass%2Fmark@eth.example", &[]).teach(&mut scrubber);
+        let echo = scrubber.scrub("user USERMARK may not, wrong password pass/mark");
+        assert_eq!(echo, "user [redacted] may not, wrong password [redacted]");
+    }
+
+    #[test]
     fn only_http_and_ws_are_endpoints() {
         for bad in ["ftp://eth.example", "eth.example", "https://", "unix:/tmp/geth.ipc", ""] {
             assert!(Endpoint::new(1, &SecretUrl::new(bad), &BTreeMap::new()).is_none(), "{bad}");

@@ -1,5 +1,7 @@
 //! What came back, before anybody has judged it.
 
+use std::fmt;
+
 /// Why nothing came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -62,8 +64,9 @@ impl<'a> ReplyHeaders<'a> {
 /// What came back for one request.
 ///
 /// An element of a batch is an `Http` reply of its own with the status and headers of the whole; see
-/// [`batch_elements`](crate::batch_elements).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// [`batch_elements`](crate::batch_elements). `Debug` shows how long a body is and not what it says, which may be a key
+/// that the server echoes.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'a> {
     /// Nothing.
     None(NoAnswer),
@@ -81,4 +84,39 @@ pub enum Reply<'a> {
         /// Its text.
         body: &'a [u8],
     },
+}
+
+impl fmt::Debug for Reply<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None(why) => f.debug_tuple("None").field(why).finish(),
+            Self::Http { status, headers, body } => f
+                .debug_struct("Http")
+                .field("status", status)
+                .field("headers", headers)
+                .field("body_len", &body.len())
+                .finish(),
+            Self::Ws { body } => f.debug_struct("Ws").field("body_len", &body.len()).finish(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_does_not_quote_the_body() {
+        let body = b"key MARKER is unknown";
+        let http = Reply::Http { status: 403, headers: ReplyHeaders::default(), body };
+        let element = crate::batch_elements(br#"["MARKER"]"#);
+        let shown = format!(
+            "{http:?} {element:?} {:?} {:?}",
+            Reply::Ws { body },
+            Reply::None(NoAnswer::Dns)
+        );
+        assert!(shown.contains("403") && shown.contains("body_len: 21"), "{shown}");
+        // `[107, …` is how a slice of bytes would look.
+        assert!(!shown.contains("MARKER") && !shown.contains("107"), "{shown}");
+    }
 }

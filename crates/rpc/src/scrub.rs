@@ -63,12 +63,17 @@ impl Scrubber {
         }
     }
 
-    /// Learns a header value: as a whole, and each of its words, since "Bearer" and the token part ways in messages.
+    /// Learns a header value: as a whole, and each of its words, since "Bearer" and the token part ways in messages. Of a
+    /// `Basic` header also the user and the password.
     pub fn add_header(&mut self, value: &SecretText) {
         self.add(value.expose());
         for word in value.expose().split_whitespace().filter(|word| word.len() >= SHORTEST_ANYWHERE)
         {
             self.add(word);
+        }
+        if let Some((user, password)) = user_info(value.expose()) {
+            self.add(&user);
+            self.add(&password);
         }
     }
 
@@ -137,6 +142,14 @@ pub(crate) fn basic_credentials(url: &Url) -> Option<String> {
     Some(base64::engine::general_purpose::STANDARD.encode(plain))
 }
 
+/// What a `Basic` header says, the other way around.
+fn user_info(header: &str) -> Option<(String, String)> {
+    let (scheme, encoded) = header.trim().split_once(' ')?;
+    let plain = base64::engine::general_purpose::STANDARD.decode(encoded.trim());
+    let plain = String::from_utf8(plain.ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?);
+    plain.ok()?.split_once(':').map(|(user, password)| (user.to_owned(), password.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +213,20 @@ mod tests {
         scrubber.add("MARKER0123");
         scrubber.add("MARKER0123456789");
         assert_eq!(scrubber.scrub("MARKER0123456789"), REDACTED);
+    }
+
+    #[test]
+    fn a_basic_header_is_known_by_its_parts() {
+        let encoded = base64::engine::general_purpose::STANDARD.encode("USERMARK:PASS:MARK");
+        for scheme in ["Basic", "basic"] {
+            let mut scrubber = Scrubber::default();
+            scrubber.add_header(&SecretText::new(format!("{scheme} {encoded}")));
+            let echo = format!("{encoded}, USERMARK, PASS:MARK");
+            assert_eq!(scrubber.scrub(&echo), "[redacted], [redacted], [redacted]");
+        }
+        for odd in ["Basic", "Basic ?", "Basic dXNlcg==", "Basic /w==", "Bearer dTpw"] {
+            assert!(user_info(odd).is_none(), "{odd}");
+        }
     }
 
     #[test]

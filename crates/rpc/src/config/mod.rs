@@ -121,7 +121,9 @@ impl Profile {
         match table.table("chain").filter(|table| !table.is_empty()) {
             Some(given) => {
                 for (key, name, value) in given.entries() {
-                    let Some(id) = name.parse().ok().filter(|id| *id > 0) else {
+                    // Written otherwise ("01"), one chain could be there twice.
+                    let id = name.parse().ok().filter(|id: &u64| *id > 0 && id.to_string() == name);
+                    let Some(id) = id else {
                         problems.borrow_mut().push(ConfigError { key, problem: Problem::ChainId });
                         continue;
                     };

@@ -260,7 +260,7 @@ fn nobody_to_ask_is_an_error() {
             "{text}: {found:?}"
         );
     }
-    for id in ["0", "-1", "mainnet", "18446744073709551616"] {
+    for id in ["0", "01", "-1", "mainnet", "18446744073709551616"] {
         let found = errors(&format!(
             "[[profile.p.chain.{id}.provider]]\nname = 'a'\nhttp = 'http://a.example'"
         ));

@@ -16,17 +16,14 @@ struct Row {
     provider: String,
     transport: Wire,
     http_status: Option<u16>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    #[serde(default)]
-    method: String,
+    headers: Option<BTreeMap<String, String>>,
+    method: Option<String>,
     body: String,
     category: Category,
     hint_ms: Option<u64>,
     breaker_penalty: bool,
     range: Option<Range>,
-    #[serde(default)]
-    filter_lost: bool,
+    filter_lost: Option<bool>,
     ws_close: Option<u16>,
     source: String,
 }
@@ -57,14 +54,16 @@ impl Range {
 
 impl Row {
     fn headers(&self) -> ReplyHeaders<'_> {
-        ReplyHeaders::pick(self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+        let headers = self.headers.iter().flatten();
+        ReplyHeaders::pick(headers.map(|(name, value)| (name.as_str(), value.as_str())))
     }
 
     fn judge(&self, reply: &Reply<'_>) -> Verdict {
         let ctx = CallContext {
-            method: &self.method,
+            method: self.method.as_deref().unwrap_or_default(),
             host: &self.provider,
-            id: Some("1"),
+            // A row does not say which id was asked for.
+            id: None,
             block: None,
             head: None,
             now: now(),
@@ -98,7 +97,7 @@ impl Row {
             self.hint_ms.map(u128::from),
             self.breaker_penalty,
             self.range.as_ref().map(Range::hint),
-            self.filter_lost,
+            self.filter_lost.unwrap_or_default(),
         );
         let got = (
             verdict.category,
@@ -135,7 +134,7 @@ fn assert_none(differences: &[String]) {
 #[test]
 fn each_payload_is_understood_as_it_came() {
     let rows = rows();
-    assert!(rows.len() >= 28, "the sample alone has 28 rows");
+    assert!(!rows.is_empty());
     let differences: Vec<_> =
         rows.iter().filter_map(|row| row.difference("as it came", &row.as_it_came())).collect();
     assert_none(&differences);
@@ -170,7 +169,7 @@ fn each_payload_is_understood_over_websocket() {
             continue;
         }
         let mut verdict = row.judge(&Reply::Ws { body: row.body.as_bytes() });
-        if row.headers.keys().any(|name| name != "content-type") {
+        if row.headers.iter().flatten().any(|(name, _)| name != "content-type") {
             verdict.hint = row.hint_ms.map(Duration::from_millis);
         }
         differences.extend(row.difference("ws", &verdict));

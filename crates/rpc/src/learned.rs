@@ -11,10 +11,10 @@ use std::time::Duration;
 use crate::span::BlockSpan;
 use crate::verdict::{Lack, RangeHint};
 
-/// How long a learned limit counts.
-pub const LIMIT_TTL: Duration = Duration::from_secs(6 * 3_600);
+/// How long a learned limit counts: six hours.
+pub const LIMIT_TTL: Duration = Duration::from_secs(21_600);
 
-/// How long an unsupported method counts: gateways answer so too when one of their nodes is misconfigured.
+/// How long an unsupported method counts, one hour: gateways answer so too when one of their nodes is misconfigured.
 pub const UNSUPPORTED_TTL: Duration = Duration::from_secs(3_600);
 
 /// After so many full-sized successes in a row a guessed limit grows by half.

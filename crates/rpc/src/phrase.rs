@@ -205,6 +205,7 @@ mod tests {
             "Rate-Limited",
             "RATE_LIMIT",
             "over  rate\n limit",
+            "rate - limit",
             "(rate limit)",
             "a rate–x rate limit",
         ] {
@@ -228,6 +229,7 @@ mod tests {
         assert!(!hit("method * does not exist", "method failed: block 1 does not exist"));
         assert!(hit("more than * blocks", "requested more than 10.000 blocks"));
         assert!(hit("a * c", "a. b a c"), "a later start is tried too");
+        assert!(hit("a * c", "c a c"), "a piece before the start counts for nothing");
         assert!(!hit("c * a", "a c"));
     }
 
@@ -235,6 +237,7 @@ mod tests {
     fn anchors_hold() {
         assert!(hit("^limit exceeded$", "Limit exceeded."));
         assert!(hit("^limit exceeded$", "Error: limit exceeded"));
+        assert!(hit("^limit exceeded$", "[\"limit exceeded\"]"));
         assert!(!hit("^limit exceeded$", "limit exceeded for x"));
         assert!(!hit("^limit exceeded$", "gas limit exceeded"));
         assert!(hit("^a * b$", "a b x b"));

@@ -101,6 +101,14 @@ mod tests {
     }
 
     #[test]
+    fn after_a_burst_the_wait_is_one_interval() {
+        let mut pace = pace(100);
+        let burst = (0..100).take_while(|_| pace.take(Duration::ZERO).is_ok()).count();
+        assert_eq!(burst, 10);
+        assert_eq!(pace.take(Duration::ZERO), Err(Duration::from_millis(10)));
+    }
+
+    #[test]
     fn a_clock_that_steps_back_gives_nothing_away() {
         let mut pace = pace(1);
         assert_eq!(pace.take(Duration::from_secs(10)), Ok(()));

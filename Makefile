@@ -20,7 +20,7 @@ endif
 export FORGE_TESTS_AT_LEAST := 1150
 export GAS_TESTS_AT_LEAST := 9
 export CONSUMER_TESTS_AT_LEAST := 25
-export CARGO_TESTS_AT_LEAST := 131
+export CARGO_TESTS_AT_LEAST := 286
 
 # forge lint leaves artifacts without bytecode in its cache, which forge would take for built: it gets its own.
 LINT := FOUNDRY_OUT=out/lint FOUNDRY_CACHE_PATH=cache/lint
@@ -79,10 +79,15 @@ env: ## PATH with forge, cast, anvil and keeper: eval "$$(make -s env)"
 fuzz: setup ## The same properties with many more runs
 	FOUNDRY_PROFILE=ci forge test
 	PROPTEST_CASES=40000 cargo test --locked --package fusebox-bindings
+	PROPTEST_CASES=10000 cargo test --locked --release --package fusebox-breaker --test it
 
 .PHONY: coverage
 coverage: setup ## Fails unless the unit tests reach every line and branch of contracts/
 	@tools/coverage
+
+.PHONY: loom
+loom: ## Every interleaving of two and three threads in the Rust breaker
+	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom cargo test --locked --release --package fusebox-breaker --test loom
 
 .PHONY: evidence-gas
 evidence-gas: setup ## How often other defences blame a healthy primary that was given too little gas
@@ -108,12 +113,10 @@ bench: gas ## Measured figures: today that is gas; nothing else is measured yet
 
 ##@ Not there yet; each says so and fails
 
-.PHONY: prove loom mutate lint-deep
+.PHONY: prove lint-deep
 prove: ## Symbolic proofs
-loom: ## Concurrency models
-mutate: ## Mutation tests
 lint-deep: ## Static analysis, licences and advisories
-prove loom mutate lint-deep:
+prove lint-deep:
 	@echo "make $@: there is nothing to run yet"; exit 1
 
 ##@ Cleaning

@@ -232,13 +232,14 @@ impl<C: Clock> Breaker<C> {
     fn acquire(&self, now: Option<Tick>) -> Result<Ticket, Rejected> {
         let word = self.word();
         if word.is_free() {
-            return Ok(Ticket::closed(word.generation(), None));
+            return Ok(Ticket::untimed(word.generation()));
         }
         self.acquire_slowly(word, now)
     }
 
+    #[inline(never)]
     fn acquire_slowly(&self, word: Word, now: Option<Tick>) -> Result<Ticket, Rejected> {
-        if self.cfg.call_events {
+        if word.is_told() {
             return self.acquire_locked(now.unwrap_or_else(|| self.clock.now()));
         }
         match (word.mode(), word.state()) {
@@ -248,7 +249,7 @@ impl<C: Clock> Breaker<C> {
         }
         let now = now.unwrap_or_else(|| self.clock.now());
         match word.state() {
-            State::Closed => return Ok(Ticket::closed(word.generation(), Some(now))),
+            State::Closed => return Ok(Ticket::timed(word.generation(), now)),
             State::Open => {
                 let edge = self.edge();
                 if now < edge && self.is_current(word) {
@@ -278,24 +279,38 @@ impl<C: Clock> Breaker<C> {
     #[inline]
     pub(crate) fn settle(&self, ticket: Ticket, outcome: Outcome, now: Option<Tick>) {
         let word = self.word();
-        if matches!(outcome, Outcome::Success | Outcome::Answered)
-            && word.is_clean()
-            && word.generation() == ticket.generation()
-        {
-            return;
+        match outcome {
+            Outcome::Success | Outcome::Answered => {
+                if !(word.is_clean() && word.generation() == ticket.generation()) {
+                    self.settle_good_slowly(word, ticket, outcome == Outcome::Success, now);
+                }
+            }
+            outcome => self.settle_slowly(word, ticket, Ending::Outcome(outcome), now),
         }
+    }
+
+    /// Apart from its siblings so that the short cut before it passes nothing through memory.
+    #[inline(never)]
+    fn settle_good_slowly(&self, word: Word, ticket: Ticket, is_success: bool, now: Option<Tick>) {
+        let outcome = if is_success { Outcome::Success } else { Outcome::Answered };
         self.settle_slowly(word, ticket, Ending::Outcome(outcome), now);
     }
 
-    pub(crate) fn release(&self, ticket: Ticket, ending: Ending) {
-        let is_sealed = || self.published.sealed.load(Ordering::Acquire);
-        let ending = match ending {
-            Ending::Dropped { .. } if is_sealed() => Ending::Cancelled,
-            ending => ending,
+    pub(crate) fn cancel(&self, ticket: Ticket) {
+        self.settle_slowly(self.word(), ticket, Ending::Cancelled, None);
+    }
+
+    #[cold]
+    pub(crate) fn drop_permit(&self, ticket: Ticket) {
+        let ending = if self.published.sealed.load(Ordering::Acquire) {
+            Ending::Cancelled
+        } else {
+            Ending::Dropped { panicking: std::thread::panicking() }
         };
         self.settle_slowly(self.word(), ticket, ending, None);
     }
 
+    #[inline(never)]
     fn settle_slowly(&self, word: Word, ticket: Ticket, ending: Ending, now: Option<Tick>) {
         if ticket.is_ignored() {
             return;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::breaker::Breaker;
 use crate::clock::{Clock, SystemClock, Tick};
-use crate::core::{Ending, Ticket};
+use crate::core::Ticket;
 use crate::outcome::Outcome;
 
 /// A permit that borrows its breaker.
@@ -55,7 +55,7 @@ impl<B: Deref<Target = Breaker<C>>, C: Clock> PermitOn<B, C> {
     #[inline]
     pub fn cancel(mut self) {
         self.ended = true;
-        self.breaker.release(self.ticket, Ending::Cancelled);
+        self.breaker.cancel(self.ticket);
     }
 
     /// Whether the call is a probe of a half-open breaker.
@@ -72,11 +72,11 @@ impl<B: Deref<Target = Breaker<C>>, C: Clock> PermitOn<B, C> {
 }
 
 impl<B: Deref<Target = Breaker<C>>, C: Clock> Drop for PermitOn<B, C> {
-    #[inline]
+    // Always: called out of line by the path that unwinds, it would keep every permit in memory for its sake.
+    #[inline(always)]
     fn drop(&mut self) {
         if !self.ended {
-            self.breaker
-                .release(self.ticket, Ending::Dropped { panicking: std::thread::panicking() });
+            self.breaker.drop_permit(self.ticket);
         }
     }
 }

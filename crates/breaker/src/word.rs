@@ -1,14 +1,15 @@
 //! What a call must know, in one atomic word.
 //!
 //! ```text
-//!  63                         14 13  12        6   5      4     3    2   1     0
-//! ┌─────────────────────────────┬───┬───────────┬───────┬──────┬────────┬─────────┐
-//! │ generation (50)             │ – │ cause (7) │ clean │ free │ mode   │ state   │
-//! └─────────────────────────────┴───┴───────────┴───────┴──────┴────────┴─────────┘
+//!  63                        14   13     12       6    5       4      3   2   1     0
+//! ┌────────────────────────────┬───────┬───────────┬───────┬──────┬────────┬─────────┐
+//! │ generation (50)            │ told  │ cause (7) │ clean │ free │ mode   │ state   │
+//! └────────────────────────────┴───────┴───────────┴───────┴──────┴────────┴─────────┘
 //! ```
 //!
 //! *free*: whoever asks may call, and nothing has to be written. *clean*: a success changes nothing. Both speak of a
-//! closed breaker. At a billion transitions a second the generation lasts 13 days; a real one makes a few an hour.
+//! closed breaker. *told*: every admission and rejection is an event. At a billion transitions a second the generation
+//! lasts 13 days; a real one makes a few an hour.
 
 use crate::config::Config;
 use crate::core::Core;
@@ -18,6 +19,7 @@ const MODE: u32 = 2;
 const FREE: u64 = 1 << 4;
 const CLEAN: u64 = 1 << 5;
 const CAUSE: u32 = 6;
+const TOLD: u64 = 1 << 13;
 const GENERATION: u32 = 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,30 +46,42 @@ impl Word {
         } << MODE;
         bits |= if free { FREE } else { 0 };
         bits |= if clean { CLEAN } else { 0 };
+        bits |= if cfg.call_events { TOLD } else { 0 };
         bits |= u64::from(core.cause().map_or(0, Cause::to_bits)) << CAUSE;
         Self(bits | core.generation() << GENERATION)
     }
 
+    #[inline]
     pub(crate) const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
+    #[inline]
     pub(crate) const fn to_bits(self) -> u64 {
         self.0
     }
 
+    #[inline]
     pub(crate) const fn is_free(self) -> bool {
         self.0 & FREE != 0
     }
 
+    #[inline]
     pub(crate) const fn is_clean(self) -> bool {
         self.0 & CLEAN != 0
     }
 
+    #[inline]
+    pub(crate) const fn is_told(self) -> bool {
+        self.0 & TOLD != 0
+    }
+
+    #[inline]
     pub(crate) const fn generation(self) -> u64 {
         self.0 >> GENERATION
     }
 
+    #[inline]
     pub(crate) const fn state(self) -> State {
         match self.0 & 0b11 {
             0 => State::Closed,
@@ -76,6 +90,7 @@ impl Word {
         }
     }
 
+    #[inline]
     pub(crate) const fn mode(self) -> Mode {
         match (self.0 >> MODE) & 0b11 {
             0 => Mode::Normal,
@@ -86,6 +101,7 @@ impl Word {
     }
 
     /// Why the era began. Only meaningful in open.
+    #[inline]
     pub(crate) const fn cause(self) -> Cause {
         Cause::from_bits((self.0 >> CAUSE) as u8)
     }

@@ -145,3 +145,18 @@ fn whoever_handles_an_event_may_call_the_breaker() {
     rig.does(GENERIC);
     assert_eq!(rig.stored(), State::Closed);
 }
+
+#[test]
+fn every_stale_result_is_told_even_where_the_breaker_is_healthy_again() {
+    let rig = Rig::plain();
+    let late: Vec<_> = (0..3).map(|_| rig.permit()).collect();
+    rig.breaker.reset();
+    rig.events();
+    let mut late = late.into_iter();
+    late.next().unwrap().settle(Outcome::Success);
+    late.next().unwrap().settle(Outcome::Neutral);
+    late.next().unwrap().cancel();
+    let told = rig.kinds();
+    assert_eq!(told.len(), 3);
+    assert!(told.iter().all(|kind| matches!(kind, EventKind::Stale { from_generation: 0, .. })));
+}

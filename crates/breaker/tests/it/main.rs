@@ -2,6 +2,7 @@
 
 mod rig;
 
+mod allocations;
 mod calls;
 mod cases;
 mod config;

@@ -89,6 +89,10 @@ coverage: setup ## Fails unless the unit tests reach every line and branch of co
 loom: ## Every interleaving of two and three threads in the Rust breaker
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom cargo test --locked --release --package fusebox-breaker --test loom
 
+.PHONY: mutate
+mutate: $(TOOLS)/cargo-mutants ## Breaks the Rust state machine in every way cargo-mutants knows; a test must notice each
+	cd crates/breaker && $(CURDIR)/$(TOOLS)/cargo-mutants mutants --output $(CURDIR)/target --file 'src/core/**'
+
 .PHONY: evidence-gas
 evidence-gas: setup ## How often other defences blame a healthy primary that was given too little gas
 	FOUNDRY_NO_MATCH_PATH='test/{gas,selftest}/**' forge test --match-path 'test/evidence/**' -vv
@@ -108,8 +112,13 @@ docs: setup $(TOOLS)/mdbook ## The book, NatSpec and rustdoc, all below target/
 	cargo doc --locked --workspace --no-deps
 	@echo "the book: target/book/index.html, NatSpec: target/natspec/book/index.html, rustdoc: target/doc"
 
+.PHONY: conformance
+conformance: ## The Rust breaker and four others in the same scenarios, and their times; writes docs/conformance.md
+	cargo run --locked --release --quiet --package fusebox-bench --bin conformance docs/conformance.md
+
 .PHONY: bench
-bench: gas ## Measured figures: today that is gas; nothing else is measured yet
+bench: gas ## Measured figures: gas, and the Rust breaker beside its peers under every rule
+	cargo bench --locked --package fusebox-bench
 
 ##@ Not there yet; each says so and fails
 
@@ -127,6 +136,9 @@ clean: ## Everything that was built, not what was installed
 
 $(TOOLS)/mdbook:
 	cargo install --locked --quiet --root target/tools mdbook@0.5.4
+
+$(TOOLS)/cargo-mutants:
+	cargo install --locked --quiet --root target/tools cargo-mutants@27.1.0
 
 $(TOOLS)/bulloak:
 	cargo install --locked --quiet --root target/tools bulloak@0.9.2

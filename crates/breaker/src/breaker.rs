@@ -13,14 +13,14 @@ use std::sync::{Arc, PoisonError};
 
 use crate::clock::{Clock, SystemClock, Tick};
 use crate::config::{Config, ConfigErrors};
-use crate::core::{Core, Ending, Input, Ticket, Verdict, View, step};
+use crate::core::{Core, Ending, Input, Ticket, Verdict, View, apply};
 use crate::event::{Dropped, Event, Journal};
 use crate::outcome::{Failure, Outcome};
 use crate::permit::{OwnedPermit, Permit};
 use crate::snapshot::{Snapshot, UnixMillis};
 use crate::state::{Cause, Mode, Rejected, State};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
-use crate::word::Word;
+use crate::word::{Allowed, Word};
 
 /// A circuit breaker. Share it by reference or in an [`Arc`].
 pub struct Breaker<C: Clock = SystemClock> {
@@ -38,6 +38,7 @@ struct Published {
     /// The next instant at which time alone changes the state.
     edge: AtomicU64,
     sealed: AtomicBool,
+    allowed: Allowed,
 }
 
 struct Inner {
@@ -80,11 +81,13 @@ impl<C: Clock> Breaker<C> {
     }
 
     fn from_core(core: Core, cfg: Config, clock: C) -> Self {
+        let allowed = Allowed::new(&cfg);
         Self {
             published: Published {
-                word: AtomicU64::new(Word::new(&core, &cfg).to_bits()),
+                word: AtomicU64::new(Word::new(&core, allowed).to_bits()),
                 edge: AtomicU64::new(core.edge(&cfg).as_nanos()),
                 sealed: AtomicBool::new(false),
+                allowed,
             },
             inner: Mutex::new(Inner {
                 core,
@@ -289,11 +292,12 @@ impl<C: Clock> Breaker<C> {
         }
     }
 
-    /// Apart from its siblings so that the short cut before it passes nothing through memory.
+    /// Apart from its siblings: the short cut before it passes nothing through memory, and with a window every good
+    /// call comes by here.
     #[inline(never)]
     fn settle_good_slowly(&self, word: Word, ticket: Ticket, is_success: bool, now: Option<Tick>) {
         let outcome = if is_success { Outcome::Success } else { Outcome::Answered };
-        self.settle_slowly(word, ticket, Ending::Outcome(outcome), now);
+        self.settle_here(word, ticket, Ending::Outcome(outcome), now);
     }
 
     pub(crate) fn cancel(&self, ticket: Ticket) {
@@ -312,6 +316,11 @@ impl<C: Clock> Breaker<C> {
 
     #[inline(never)]
     fn settle_slowly(&self, word: Word, ticket: Ticket, ending: Ending, now: Option<Tick>) {
+        self.settle_here(word, ticket, ending, now);
+    }
+
+    #[inline(always)]
+    fn settle_here(&self, word: Word, ticket: Ticket, ending: Ending, now: Option<Tick>) {
         if ticket.is_ignored() {
             return;
         }
@@ -330,19 +339,22 @@ impl<C: Clock> Breaker<C> {
             None if is_call_in_closed && is_good && !is_timed => Tick::ZERO,
             None => self.clock.now(),
         };
-        self.run(Input::Settle { ticket, ending }, now);
+        self.run_here(Input::Settle { ticket, ending }, now);
     }
 
     /// The long way.
     fn run(&self, input: Input, now: Tick) -> Verdict {
+        self.run_here(input, now)
+    }
+
+    /// The same, for callers that know the input: what does not concern it is left out there.
+    #[inline(always)]
+    fn run_here(&self, input: Input, now: Tick) -> Verdict {
         let mut inner = self.lock();
         let Inner { core, journal, random } = &mut *inner;
-        let step = step(core, input, now, &self.cfg, random.next());
+        let verdict = apply(core, input, now, &self.cfg, random.next(), journal);
         self.publish(core);
-        for &event in step.events.iter() {
-            journal.push(event);
-        }
-        step.verdict
+        verdict
     }
 
     /// Writes what readers see. Only under the lock.
@@ -350,14 +362,19 @@ impl<C: Clock> Breaker<C> {
     /// Between two eras the edge is at the origin, where everything is due and a reader has to take the lock. So a
     /// reader of the new word never sees the old edge, and a reader of the new edge finds the word changed.
     fn publish(&self, core: &Core) {
-        let Published { word, edge, .. } = &self.published;
-        let (old, new) =
-            (Word::from_bits(word.load(Ordering::Relaxed)), Word::new(core, &self.cfg));
+        let Published { word, edge, allowed, .. } = &self.published;
+        let (old, new) = (Word::from_bits(word.load(Ordering::Relaxed)), Word::new(core, *allowed));
         if old.generation() != new.generation() {
             edge.store(Tick::ZERO.as_nanos(), Ordering::Release);
         }
-        word.store(new.to_bits(), Ordering::Release);
-        edge.store(core.edge(&self.cfg).as_nanos(), Ordering::Release);
+        // What is the same is left alone: a write takes the line away from every reader.
+        if old != new {
+            word.store(new.to_bits(), Ordering::Release);
+        }
+        let next = core.edge(&self.cfg).as_nanos();
+        if edge.load(Ordering::Relaxed) != next {
+            edge.store(next, Ordering::Release);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -166,6 +166,11 @@ pub struct Dropped {
     pub calls: u64,
 }
 
+/// Where events go.
+pub(crate) trait Sink {
+    fn tell(&mut self, event: Event);
+}
+
 /// The two rings with their one counter.
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -187,7 +192,7 @@ impl Journal {
         }
     }
 
-    pub(crate) fn push(&mut self, mut event: Event) {
+    fn push(&mut self, mut event: Event) {
         self.seq += 1;
         event.seq = self.seq;
         let (ring, dropped) = if event.kind.is_transition() {
@@ -220,5 +225,11 @@ impl Journal {
             (Some(_), _) => self.transitions.pop_front(),
             (None, _) => self.calls.pop_front(),
         }
+    }
+}
+
+impl Sink for Journal {
+    fn tell(&mut self, event: Event) {
+        self.push(event);
     }
 }

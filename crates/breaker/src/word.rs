@@ -22,33 +22,40 @@ const CAUSE: u32 = 6;
 const TOLD: u64 = 1 << 13;
 const GENERATION: u32 = 14;
 
+/// What the rules allow a word to say; worked out once, since a word is made under the lock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowed(u64);
+
+impl Allowed {
+    pub(crate) fn new(cfg: &Config) -> Self {
+        let free = !cfg.call_events && cfg.slow_call.is_none();
+        let clean = cfg.count_window.is_none() && cfg.time_window.is_none();
+        let bit = |is: bool, bit: u64| if is { bit } else { 0 };
+        Self(bit(free, FREE) | bit(clean, CLEAN) | bit(cfg.call_events, TOLD))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word(u64);
 
 impl Word {
-    pub(crate) fn new(core: &Core, cfg: &Config) -> Self {
-        let decides = matches!(core.mode(), Mode::Normal | Mode::Shadow);
-        let counts_calls = decides && core.state() == State::Closed;
-        let free = counts_calls && !cfg.call_events && cfg.slow_call.is_none();
-        let has_window = cfg.count_window.is_some() || cfg.time_window.is_some();
-        let clean = counts_calls && !has_window && !core.has_streak();
-
-        let mut bits = match core.state() {
-            State::Closed => 0,
-            State::Open => 1,
-            State::HalfOpen => 2,
-        };
+    pub(crate) fn new(core: &Core, Allowed(allowed): Allowed) -> Self {
+        let mut bits = core.generation() << GENERATION | (allowed & TOLD);
         bits |= match core.mode() {
             Mode::Normal => 0,
             Mode::ForcedOpen => 1,
             Mode::Disabled => 2,
             Mode::Shadow => 3,
         } << MODE;
-        bits |= if free { FREE } else { 0 };
-        bits |= if clean { CLEAN } else { 0 };
-        bits |= if cfg.call_events { TOLD } else { 0 };
-        bits |= u64::from(core.cause().map_or(0, Cause::to_bits)) << CAUSE;
-        Self(bits | core.generation() << GENERATION)
+        bits |= match core.state() {
+            State::Closed if core.mode() == Mode::Disabled => 0,
+            State::Closed if core.has_streak() => allowed & FREE,
+            State::Closed => allowed & (FREE | CLEAN),
+            // Only here does a reader ask for the cause.
+            State::Open => 1 | u64::from(core.cause().map_or(0, Cause::to_bits)) << CAUSE,
+            State::HalfOpen => 2,
+        };
+        Self(bits)
     }
 
     #[inline]
@@ -100,7 +107,7 @@ impl Word {
         }
     }
 
-    /// Why the era began. Only meaningful in open.
+    /// Why it is open.
     #[inline]
     pub(crate) const fn cause(self) -> Cause {
         Cause::from_bits((self.0 >> CAUSE) as u8)

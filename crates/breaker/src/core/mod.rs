@@ -19,7 +19,7 @@ use self::probes::Probes;
 use self::window::{Sample, Windows};
 use crate::clock::Tick;
 use crate::config::{Config, OnDrop};
-use crate::event::{Event, EventKind, StaleOutcome};
+use crate::event::{Event, EventKind, Sink, StaleOutcome};
 use crate::outcome::{Category, Failure, Outcome};
 use crate::state::{Cause, Mode, Rejected, State};
 
@@ -191,8 +191,10 @@ impl Events {
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         self.0.iter().flatten()
     }
+}
 
-    fn push(&mut self, event: Event) {
+impl Sink for Events {
+    fn tell(&mut self, event: Event) {
         let free = self.0.iter_mut().find(|place| place.is_none());
         debug_assert!(free.is_some(), "a step has at most {} events", Self::MOST);
         if let Some(place) = free {
@@ -351,15 +353,23 @@ pub struct View {
 /// its lease, and if that open is over too, it is half-open when `input` is applied.
 pub fn step(core: &mut Core, input: Input, now: Tick, cfg: &Config, draw: u32) -> Step {
     let mut events = Events::default();
-    let mut stepping = Stepping {
-        now: now.max(core.era.latest),
-        asked_at: now,
-        core,
-        cfg,
-        draw,
-        events: &mut events,
-    };
-    let verdict = match input {
+    let verdict = apply(core, input, now, cfg, draw, &mut events);
+    Step { verdict, events }
+}
+
+/// [`step`], with its events on their way to where they are kept: carried in an array they made a step twice as long.
+#[inline]
+pub(crate) fn apply(
+    core: &mut Core,
+    input: Input,
+    now: Tick,
+    cfg: &Config,
+    draw: u32,
+    events: &mut impl Sink,
+) -> Verdict {
+    let mut stepping =
+        Stepping { now: now.max(core.era.latest), asked_at: now, core, cfg, draw, events };
+    match input {
         Input::Acquire => stepping.acquire(),
         Input::Settle { ticket, ending } => stepping.settle(ticket, ending),
         Input::Evidence(failure) => stepping.evidence(failure),
@@ -368,23 +378,22 @@ pub fn step(core: &mut Core, input: Input, now: Tick, cfg: &Config, draw: u32) -
         Input::Reset => stepping.reset(),
         Input::SetMode(mode) => stepping.set_mode(mode),
         Input::Restore { left, opens, cause } => stepping.restore(left, opens, cause),
-    };
-    Step { verdict, events }
+    }
 }
 
 /// One step under way.
-struct Stepping<'a> {
+struct Stepping<'a, S> {
     core: &'a mut Core,
     cfg: &'a Config,
     now: Tick,
     /// The instant as it was passed, for answers that the caller compares with its own clock.
     asked_at: Tick,
     draw: u32,
-    events: &'a mut Events,
+    events: &'a mut S,
 }
 
 /// The rows of the transition table.
-impl Stepping<'_> {
+impl<S: Sink> Stepping<'_, S> {
     fn acquire(&mut self) -> Verdict {
         match self.core.era.mode {
             Mode::Disabled => return Verdict::Admitted(Ticket::IGNORED),
@@ -627,7 +636,7 @@ impl Stepping<'_> {
 }
 
 /// What the rows are made of.
-impl Stepping<'_> {
+impl<S: Sink> Stepping<'_, S> {
     fn admit(&mut self, ticket: Ticket) -> Verdict {
         if self.cfg.call_events {
             self.emit(EventKind::Admit { state: self.core.era.state, probe: ticket.is_probe() });
@@ -718,7 +727,7 @@ impl Era {
         category: Option<Category>,
         opens: u32,
         delay: Delay,
-        events: &mut Events,
+        events: &mut impl Sink,
     ) {
         let (from, failures) = (self.state, self.failures);
         let deadline = at.after(delay.total);
@@ -740,15 +749,23 @@ impl Era {
         self.emit(at, kind, events);
     }
 
-    fn half_open(&mut self, now: Tick, cause: Cause, draw: u32, events: &mut Events) {
+    fn half_open(&mut self, now: Tick, cause: Cause, draw: u32, events: &mut impl Sink) {
         self.begin(State::HalfOpen, cause, now);
         self.lease_draw = draw;
         self.emit(now, EventKind::HalfOpened { cause, opens: self.opens }, events);
     }
 
     /// Applies what time alone has changed up to `now`. Windows play no part: they are empty outside closed.
-    fn catch_up(&mut self, now: Tick, cause: Cause, cfg: &Config, draw: u32, events: &mut Events) {
-        if matches!(self.mode, Mode::ForcedOpen | Mode::Disabled) {
+    fn catch_up(
+        &mut self,
+        now: Tick,
+        cause: Cause,
+        cfg: &Config,
+        draw: u32,
+        events: &mut impl Sink,
+    ) {
+        // Nor in closed: every good call with a window comes by here, under the lock.
+        if self.state == State::Closed || self.mode == Mode::ForcedOpen {
             return;
         }
         if let Some(lost_at) = self.lease_end(cfg).filter(|&end| now >= end) {
@@ -777,8 +794,8 @@ impl Era {
         needed.min(cfg.half_open_max_inflight.min(Probes::MOST).saturating_sub(in_flight))
     }
 
-    fn emit(&self, at: Tick, kind: EventKind, events: &mut Events) {
+    fn emit(&self, at: Tick, kind: EventKind, events: &mut impl Sink) {
         let shadow = self.mode == Mode::Shadow;
-        events.push(Event { seq: 0, at, generation: self.generation, shadow, kind });
+        events.tell(Event { seq: 0, at, generation: self.generation, shadow, kind });
     }
 }

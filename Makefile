@@ -91,7 +91,7 @@ loom: ## Every interleaving of two and three threads in the Rust breaker
 
 .PHONY: mutate
 mutate: $(TOOLS)/cargo-mutants ## Breaks the Rust state machine in every way cargo-mutants knows; a test must notice each
-	cd crates/breaker && $(CURDIR)/$(TOOLS)/cargo-mutants mutants --output $(CURDIR)/target --file 'src/core/**'
+	$(TOOLS)/cargo-mutants mutants --output target --package fusebox-breaker --file 'crates/breaker/src/core/**' -- --test it
 
 .PHONY: evidence-gas
 evidence-gas: setup ## How often other defences blame a healthy primary that was given too little gas

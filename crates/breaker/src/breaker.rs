@@ -3,7 +3,7 @@
 //! One atomic word says all that a call in closed needs: it is loaded once to acquire and once to settle, and a success
 //! without a streak writes nothing. A reject in open is loads only. All else takes a short lock, runs
 //! [`step`](crate::core::step), publishes the word and queues what there is to tell. No code of the user runs under the
-//! lock.
+//! lock. Good calls with a window are only counted; see `samples`.
 //!
 //! The short cuts here answer what `step` would answer, or else they go the long way; a test compares the two.
 
@@ -17,6 +17,7 @@ use crate::core::{Core, Ending, Input, Ticket, Verdict, View, apply};
 use crate::event::{Dropped, Event, Journal};
 use crate::outcome::{Failure, Outcome};
 use crate::permit::{OwnedPermit, Permit};
+use crate::samples::Samples;
 use crate::snapshot::{Snapshot, UnixMillis};
 use crate::state::{Cause, Mode, Rejected, State};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
@@ -25,6 +26,7 @@ use crate::word::{Allowed, Word};
 /// A circuit breaker. Share it by reference or in an [`Arc`].
 pub struct Breaker<C: Clock = SystemClock> {
     published: Published,
+    samples: Samples,
     cfg: Config,
     clock: C,
     inner: Mutex<Inner>,
@@ -89,6 +91,7 @@ impl<C: Clock> Breaker<C> {
                 sealed: AtomicBool::new(false),
                 allowed,
             },
+            samples: Samples::new(core.good_until()),
             inner: Mutex::new(Inner {
                 core,
                 journal: Journal::new(cfg.event_capacity),
@@ -296,8 +299,28 @@ impl<C: Clock> Breaker<C> {
     /// call comes by here.
     #[inline(never)]
     fn settle_good_slowly(&self, word: Word, ticket: Ticket, is_success: bool, now: Option<Tick>) {
+        let mut now = now;
+        if self.published.allowed.samples() && self.count_good(ticket, is_success, &mut now) {
+            return;
+        }
         let outcome = if is_success { Outcome::Success } else { Outcome::Answered };
         self.settle_here(word, ticket, Ending::Outcome(outcome), now);
+    }
+
+    /// Counts a good call of the present era where it leaves nothing but a sample. False if the lock is needed.
+    #[inline]
+    fn count_good(&self, ticket: Ticket, is_success: bool, now: &mut Option<Tick>) -> bool {
+        if self.cfg.time_window.is_some() && is_success && now.is_none() {
+            *now = Some(self.clock.now());
+        }
+        let round = self.samples.round();
+        let word = self.word();
+        if !word.is_sampled() || word.generation() != ticket.generation() {
+            return false;
+        }
+        // An answer that is no success is no sample, and there is no streak for it to end.
+        !is_success
+            || (now.unwrap_or(Tick::ZERO) < self.samples.until() && self.samples.count(round))
     }
 
     pub(crate) fn cancel(&self, ticket: Ticket) {
@@ -352,8 +375,15 @@ impl<C: Clock> Breaker<C> {
     fn run_here(&self, input: Input, now: Tick) -> Verdict {
         let mut inner = self.lock();
         let Inner { core, journal, random } = &mut *inner;
+        let samples = self.published.allowed.samples();
+        if samples {
+            core.count_good(self.samples.close());
+        }
         let verdict = apply(core, input, now, &self.cfg, random.next(), journal);
         self.publish(core);
+        if samples {
+            self.samples.open(core.good_until());
+        }
         verdict
     }
 

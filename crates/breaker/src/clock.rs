@@ -74,6 +74,7 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
 static ORIGIN: LazyLock<Instant> = LazyLock::new(read);
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+#[inline]
 fn read() -> Instant {
     Instant::now()
 }
@@ -83,6 +84,7 @@ fn read() -> Instant {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
+    #[inline]
     fn now(&self) -> Tick {
         let origin = *ORIGIN;
         Tick(nanos(read().saturating_duration_since(origin)))
@@ -117,6 +119,7 @@ impl Default for CachedClock {
 }
 
 impl Clock for CachedClock {
+    #[inline]
     fn now(&self) -> Tick {
         Tick(self.0.load(Ordering::Relaxed))
     }

@@ -11,6 +11,7 @@ mod event;
 mod outcome;
 mod permit;
 mod registry;
+mod samples;
 #[cfg(feature = "serde")]
 mod serde_impl;
 mod snapshot;

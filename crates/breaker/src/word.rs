@@ -1,15 +1,15 @@
 //! What a call must know, in one atomic word.
 //!
 //! ```text
-//!  63                        14   13     12       6    5       4      3   2   1     0
-//! ┌────────────────────────────┬───────┬───────────┬───────┬──────┬────────┬─────────┐
-//! │ generation (50)            │ told  │ cause (7) │ clean │ free │ mode   │ state   │
-//! └────────────────────────────┴───────┴───────────┴───────┴──────┴────────┴─────────┘
+//!  63                    15    14       13    12       6    5       4      3   2   1     0
+//! ┌────────────────────────┬─────────┬──────┬───────────┬───────┬──────┬────────┬─────────┐
+//! │ generation (49)        │ sampled │ told │ cause (7) │ clean │ free │ mode   │ state   │
+//! └────────────────────────┴─────────┴──────┴───────────┴───────┴──────┴────────┴─────────┘
 //! ```
 //!
-//! *free*: whoever asks may call, and nothing has to be written. *clean*: a success changes nothing. Both speak of a
-//! closed breaker. *told*: every admission and rejection is an event. At a billion transitions a second the generation
-//! lasts 13 days; a real one makes a few an hour.
+//! *free*: whoever asks may call, and nothing has to be written. *clean*: a success changes nothing. *sampled*: a success
+//! leaves nothing but a sample in a window. These speak of a closed breaker. *told*: every admission and rejection is an
+//! event. At a billion transitions a second the generation lasts 6 days; a real one makes a few an hour.
 
 use crate::config::Config;
 use crate::core::Core;
@@ -20,7 +20,8 @@ const FREE: u64 = 1 << 4;
 const CLEAN: u64 = 1 << 5;
 const CAUSE: u32 = 6;
 const TOLD: u64 = 1 << 13;
-const GENERATION: u32 = 14;
+const SAMPLED: u64 = 1 << 14;
+const GENERATION: u32 = 15;
 
 /// What the rules allow a word to say; worked out once, since a word is made under the lock.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +30,21 @@ pub(crate) struct Allowed(u64);
 impl Allowed {
     pub(crate) fn new(cfg: &Config) -> Self {
         let free = !cfg.call_events && cfg.slow_call.is_none();
-        let clean = cfg.count_window.is_none() && cfg.time_window.is_none();
+        let has_window = cfg.count_window.is_some() || cfg.time_window.is_some();
+        let sampled = has_window && cfg.slow_call.is_none();
         let bit = |is: bool, bit: u64| if is { bit } else { 0 };
-        Self(bit(free, FREE) | bit(clean, CLEAN) | bit(cfg.call_events, TOLD))
+        Self(
+            bit(free, FREE)
+                | bit(!has_window, CLEAN)
+                | bit(sampled, SAMPLED)
+                | bit(cfg.call_events, TOLD),
+        )
+    }
+
+    /// Whether good calls are ever counted without the lock.
+    #[inline]
+    pub(crate) const fn samples(self) -> bool {
+        self.0 & SAMPLED != 0
     }
 }
 
@@ -50,7 +63,7 @@ impl Word {
         bits |= match core.state() {
             State::Closed if core.mode() == Mode::Disabled => 0,
             State::Closed if core.has_streak() => allowed & FREE,
-            State::Closed => allowed & (FREE | CLEAN),
+            State::Closed => allowed & (FREE | CLEAN | SAMPLED),
             // Only here does a reader ask for the cause.
             State::Open => 1 | u64::from(core.cause().map_or(0, Cause::to_bits)) << CAUSE,
             State::HalfOpen => 2,
@@ -76,6 +89,11 @@ impl Word {
     #[inline]
     pub(crate) const fn is_clean(self) -> bool {
         self.0 & CLEAN != 0
+    }
+
+    #[inline]
+    pub(crate) const fn is_sampled(self) -> bool {
+        self.0 & SAMPLED != 0
     }
 
     #[inline]

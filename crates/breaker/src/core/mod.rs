@@ -290,6 +290,17 @@ impl Core {
         }
     }
 
+    /// So many successes in closed, one after the other, from before [`Core::good_until`]. As if each were settled, where
+    /// there is no streak that they would end.
+    pub(crate) fn count_good(&mut self, count: u32) {
+        self.windows.push_good(count);
+    }
+
+    /// Until when successes need nothing but to be counted.
+    pub(crate) fn good_until(&self) -> Tick {
+        self.windows.good_until()
+    }
+
     /// What a reader at `now` sees. Changes nothing.
     #[must_use]
     pub fn view(&self, now: Tick, cfg: &Config) -> View {
@@ -496,6 +507,7 @@ impl<S: Sink> Stepping<'_, S> {
         let streak = *streak;
         era.total = era.total.saturating_add(1);
         let total = era.total;
+        era.latest = self.now;
         self.sample(Sample { failed: true, slow });
 
         let threshold = self.cfg.failure_threshold;
@@ -517,7 +529,6 @@ impl<S: Sink> Stepping<'_, S> {
     }
 
     fn sample(&mut self, sample: Sample) {
-        self.core.era.latest = self.now;
         self.core.windows.push(sample, self.now);
     }
 

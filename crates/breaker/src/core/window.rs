@@ -74,6 +74,13 @@ impl Count {
         }
     }
 
+    /// So many good samples, one after the other.
+    fn push_good(&mut self, count: usize) {
+        for _ in 0..count.min(self.samples.len()) {
+            self.push(Sample::default());
+        }
+    }
+
     fn clear(&mut self) {
         self.samples.fill(Sample::default());
         self.next = 0;
@@ -108,6 +115,18 @@ impl Time {
         let place = self.place(self.newest);
         self.buckets[place].add(sample);
         self.sum.add(sample);
+    }
+
+    /// When the newest bucket ends.
+    fn end(&self) -> Tick {
+        Tick::from_nanos(self.newest.saturating_add(1).saturating_mul(self.width))
+    }
+
+    /// So many good samples in the newest bucket.
+    fn push_good(&mut self, count: u64) {
+        let place = self.place(self.newest);
+        self.buckets[place].calls += count;
+        self.sum.calls += count;
     }
 
     /// Makes `newest` the newest bucket; those that are a period older than it leave.
@@ -159,6 +178,21 @@ impl Windows {
         if let Some(time) = &mut self.time {
             time.push(sample, now);
         }
+    }
+
+    /// So many good samples from before [`Windows::good_until`].
+    pub(super) fn push_good(&mut self, count: u32) {
+        if let Some(window) = &mut self.count {
+            window.push_good(usize::try_from(count).unwrap_or(usize::MAX));
+        }
+        if let Some(window) = &mut self.time {
+            window.push_good(count.into());
+        }
+    }
+
+    /// Until when good samples need nothing but to be counted.
+    pub(super) fn good_until(&self) -> Tick {
+        self.time.as_ref().map_or(Tick::MAX, Time::end)
     }
 
     pub(super) fn clear(&mut self) {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fusebox_breaker::{
-    Breaker, Category, Cause, Config, Event, EventKind, ManualClock, Mode, Outcome, OwnedPermit,
-    Rejected, State, Tick, View,
+    Breaker, Category, Cause, Config, CountWindow, Event, EventKind, ManualClock, Mode, Outcome,
+    OwnedPermit, Rejected, State, Tick, View,
 };
 use loom::thread;
 
@@ -247,5 +247,76 @@ fn the_last_good_probe_and_a_trip_are_one_after_the_other() {
             count(&events, |kind| matches!(kind, EventKind::Closed { .. })) + count(&events, stale),
             1
         );
+    });
+}
+
+/// A rate over the last three calls, all of them bad unless said.
+fn windowed(failure_percent: u8, min_calls: u32) -> Config {
+    let window = CountWindow { size: 3, min_calls, failure_percent, slow_percent: None };
+    Config { failure_threshold: 0, count_window: Some(window), ..rules() }
+}
+
+fn good(breaker: &Shared) {
+    breaker.try_acquire().unwrap().settle(Outcome::Success);
+}
+
+fn bad(breaker: &Shared) {
+    breaker.try_acquire().unwrap().settle(FAILED);
+}
+
+#[test]
+fn a_good_sample_beside_a_bad_one_is_not_lost() {
+    loom::model(|| {
+        let breaker = breaker(windowed(66, 3));
+        let threads =
+            [spawn(&breaker, |breaker| good(&breaker)), spawn(&breaker, |breaker| bad(&breaker))];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(breaker.state(), State::Closed);
+        // Whichever came first: two of three are bad now. With one lost there would not be three.
+        bad(&breaker);
+        assert_eq!(breaker.view().cause, Some(Cause::CountRate));
+    });
+}
+
+#[test]
+fn two_good_samples_at_once_are_two() {
+    loom::model(|| {
+        let breaker = breaker(windowed(33, 3));
+        let threads =
+            [spawn(&breaker, |breaker| good(&breaker)), spawn(&breaker, |breaker| good(&breaker))];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        bad(&breaker);
+        assert_eq!(breaker.view().cause, Some(Cause::CountRate));
+    });
+}
+
+#[test]
+fn a_good_call_that_is_only_counted_still_ends_the_streak_before_it() {
+    loom::model(|| {
+        let breaker = breaker(windowed(100, 3));
+        let counting = spawn(&breaker, |breaker| good(&breaker));
+        let ending = spawn(&breaker, |breaker| {
+            bad(&breaker);
+            good(&breaker);
+        });
+        counting.join().unwrap();
+        ending.join().unwrap();
+        assert_eq!(breaker.view().total_streak, 0);
+    });
+}
+
+#[test]
+fn a_good_call_enters_no_window_of_the_next_era() {
+    loom::model(|| {
+        let breaker = breaker(windowed(100, 2));
+        let permit = breaker.try_acquire_owned().unwrap();
+        let late = thread::spawn(move || permit.settle(Outcome::Success));
+        let resetting = spawn(&breaker, |breaker| breaker.reset());
+        late.join().unwrap();
+        resetting.join().unwrap();
+        bad(&breaker);
+        bad(&breaker);
+        // With a good one among them they would not be all.
+        assert_eq!(breaker.view().cause, Some(Cause::CountRate));
     });
 }

@@ -25,6 +25,8 @@ const MOST_BUCKETS: u8 = 60;
 const MOST_JITTER: u8 = 50;
 /// One storm of failures would push out the event that explains it.
 const LEAST_EVENTS: usize = 16;
+/// Some 100 MB a ring, which is taken at once. Whoever drains once a minute and still loses events has other problems.
+const MOST_EVENTS: usize = 1 << 20;
 
 /// The rules of a breaker. Fields are free to set; [`Config::validate`] judges them together.
 ///
@@ -81,7 +83,7 @@ pub struct Config {
     pub mode: Mode,
     /// Whether each admission and rejection is an event. They cost a lock a call. Default: off.
     pub call_events: bool,
-    /// How many events each of the two rings holds, at least 16. Default 1,024.
+    /// How many events each of the two rings holds, 16 … 1,048,576. Default 1,024.
     pub event_capacity: usize,
     /// Other names for categories, for display.
     #[cfg_attr(feature = "serde", serde(with = "crate::serde_impl::names"))]
@@ -280,7 +282,7 @@ impl Config {
         found.within("cooldown", self.cooldown, MILLISECOND, LONGEST_COOLDOWN);
         found.within("jitter_percent", self.jitter_percent, 0, MOST_JITTER);
         found.within("probe_lease", self.probe_lease, MILLISECOND, Duration::MAX);
-        found.within("event_capacity", self.event_capacity, LEAST_EVENTS, usize::MAX);
+        found.within("event_capacity", self.event_capacity, LEAST_EVENTS, MOST_EVENTS);
         if let Some(slow) = self.slow_call {
             found.within("slow_call", slow, MILLISECOND, Duration::MAX);
         }

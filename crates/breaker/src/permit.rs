@@ -64,7 +64,7 @@ impl<B: Deref<Target = Breaker<C>>, C: Clock> PermitOn<B, C> {
         self.ticket.is_probe()
     }
 
-    /// The era the call belongs to.
+    /// The era the call belongs to; the highest number there is if a mode let it through and its end is of no interest.
     #[must_use]
     pub const fn generation(&self) -> u64 {
         self.ticket.generation()

@@ -101,8 +101,9 @@ impl Ticket {
     const IGNORING: u64 = 0xfe;
     const UNTIMED: Tick = Tick::MAX;
 
-    /// A call that is let through whatever the state, and whose end changes nothing.
-    pub(crate) const IGNORED: Self = Self { bits: Self::IGNORING, started: Self::UNTIMED };
+    /// A call that is let through whatever the state, and whose end changes nothing: of no era that there is.
+    pub(crate) const IGNORED: Self =
+        Self { bits: u64::MAX << 8 | Self::IGNORING, started: Self::UNTIMED };
 
     /// A call in a closed era whose start does not matter.
     #[inline]
@@ -120,7 +121,7 @@ impl Ticket {
         Self { bits: generation << 8 | slot as u64, started }
     }
 
-    /// The era it belongs to.
+    /// The era it belongs to; the highest number there is if a mode let it through and its end is of no interest.
     #[inline]
     #[must_use]
     pub const fn generation(&self) -> u64 {

@@ -61,8 +61,6 @@ fn presets_are_valid_and_have_their_figures() {
 #[test]
 fn each_bound_is_where_it_is_said_to_be() {
     type Set = fn(&mut Config, u64);
-    let ms = Duration::from_millis;
-    assert_eq!(ms(1), Duration::from_millis(1));
     let cases: &[(&str, Set, &[u64], &[u64])] = &[
         ("success_threshold", |c, v| c.success_threshold = v as u8, &[1, 255], &[0]),
         ("half_open_max_inflight", |c, v| c.half_open_max_inflight = v as u8, &[1, 16], &[0, 17]),
@@ -80,7 +78,12 @@ fn each_bound_is_where_it_is_said_to_be() {
         ),
         ("jitter_percent", |c, v| c.jitter_percent = v as u8, &[0, 50], &[51]),
         ("probe_lease", |c, v| c.probe_lease = Duration::from_micros(v), &[1_000], &[0, 999]),
-        ("event_capacity", |c, v| c.event_capacity = v as usize, &[16], &[0, 15]),
+        (
+            "event_capacity",
+            |c, v| c.event_capacity = v as usize,
+            &[16, 1 << 20],
+            &[0, 15, (1 << 20) + 1],
+        ),
         ("count_window.size", |c, v| window(c).size = v as usize, &[20, 4_096], &[4_097]),
         ("count_window.min_calls", |c, v| window(c).min_calls = v as u32, &[1, 100], &[0]),
         (

@@ -22,9 +22,10 @@ use tower_resilience_circuitbreaker::{
 use crate::call::{Call, Down, End, Upstream};
 use crate::clock::wait;
 
-/// How long a first open lasts. Peers wait for real.
-pub const COOLDOWN: Duration = Duration::from_millis(40);
-/// So that a peer that asks for "later than" is past it, and a busy machine is too.
+/// How long a first open lasts. Peers wait for real, and a busy machine lets them wait longer: with 40 ms, half of it was
+/// sometimes all of it.
+pub const COOLDOWN: Duration = Duration::from_millis(200);
+/// So that a peer that asks for "later than" is past it.
 const MARGIN: Duration = Duration::from_millis(10);
 
 /// What trips.
@@ -40,7 +41,7 @@ pub enum Rules {
 
 impl Rules {
     /// How far a time window looks back.
-    pub const PERIOD: Duration = Duration::from_millis(100);
+    pub const PERIOD: Duration = Duration::from_millis(200);
 }
 
 /// A breaker of some crate.

@@ -612,10 +612,7 @@ impl<S: Sink> Stepping<'_, S> {
                     era.begin(State::Closed, Cause::Manual, self.now);
                     era.opens = 0;
                 }
-                Mode::Normal | Mode::Shadow if from == Mode::Disabled => {
-                    era.begin(State::Closed, Cause::Manual, self.now);
-                }
-                // Out of forced-open: told below, after the mode.
+                // Out of disabled: closed, and nothing was counted. Out of forced-open: told below, after the mode.
                 Mode::Normal | Mode::Shadow => {}
             }
             self.core.windows.clear();

@@ -23,6 +23,16 @@ fn closed_gives_permits_without_bound() {
 }
 
 #[test]
+fn a_permit_shows_its_era_and_what_it_is() {
+    let rig = Rig::half_open();
+    let probe = format!("{:?}", rig.permit());
+    assert!(probe.contains("generation: 2, pass: Probe(0)"), "{probe}");
+    let rig = Rig::plain();
+    let call = format!("{:?}", rig.permit());
+    assert!(call.contains("generation: 0, pass: Normal"), "{call}");
+}
+
+#[test]
 fn open_rejects_until_the_nanosecond_before_its_deadline() {
     let rig = Rig::open();
     let before = rig.breaker.view();

@@ -152,6 +152,25 @@ fn a_call_is_slow_from_the_limit_on() {
 }
 
 #[test]
+fn a_slow_call_leaves_the_window_like_any_other() {
+    let window =
+        CountWindow { size: 4, min_calls: 4, failure_percent: 100, slow_percent: Some(50) };
+    let rig =
+        Rig::new(Config { count_window: Some(window), slow_call: Some(seconds(1)), ..plain() });
+    let slow = || {
+        let permit = rig.permit();
+        rig.clock.advance(seconds(1));
+        permit.settle(Outcome::Success);
+    };
+    slow();
+    rig.succeed(4);
+    slow();
+    assert_eq!(rig.stored(), State::Closed, "one of the last four");
+    slow();
+    assert_eq!(rig.breaker.view().cause, Some(Cause::SlowRate));
+}
+
+#[test]
 fn a_slow_failure_is_slow_too_and_failures_are_named_first() {
     let rig = Rig::new(slow());
     for _ in 0..4 {

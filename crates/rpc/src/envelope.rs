@@ -20,10 +20,10 @@ const LONGEST_TEXT: usize = 8 * 1024;
 pub(crate) struct Envelope<'a> {
     pub(crate) id: Option<&'a str>,
     pub(crate) result: Option<&'a str>,
-    error: Option<&'a str>,
+    pub(crate) error: Option<&'a str>,
     code: Option<&'a str>,
     message: Option<&'a str>,
-    data: Option<&'a str>,
+    pub(crate) data: Option<&'a str>,
 }
 
 impl<'a> Envelope<'a> {

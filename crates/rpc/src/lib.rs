@@ -13,6 +13,7 @@ mod learned;
 mod method;
 mod pace;
 mod phrase;
+mod pool;
 mod range;
 mod reply;
 mod rules;
@@ -34,6 +35,10 @@ pub use instance::InstanceId;
 pub use learned::{LIMIT_TTL, Learned, UNSUPPORTED_TTL};
 pub use method::{MethodClass, is_idempotent};
 pub use pace::Pace;
+pub use pool::{
+    Attempt, BadRequest, CallOptions, MachineTime, ManualTime, Name, Pinned, Pool, PoolBuilder,
+    PoolError, PoolEvent, Rejection, Servers, Sleep, Time, pool_error,
+};
 pub use reply::{NoAnswer, Reply, ReplyHeaders};
 pub use rules::{Rules, RulesError};
 pub use scrub::{REDACTED, Scrubber};

@@ -122,6 +122,8 @@ pub enum Reason {
     Shape,
     /// A rule of the data file, by id.
     Rule(Arc<str>),
+    /// An answer longer than the pool reads.
+    Oversized,
     /// An error that no rule knows. The payload is worth logging, so that the data file grows.
     Unknown,
 }
@@ -134,6 +136,7 @@ impl fmt::Display for Reason {
             Self::NullBlock => "null for a known block",
             Self::Shape => "malformed",
             Self::Rule(id) => id,
+            Self::Oversized => "too large an answer",
             Self::Unknown => "unknown",
         })
     }

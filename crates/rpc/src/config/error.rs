@@ -108,6 +108,15 @@ pub enum Problem {
         "is no HTTP header; a name has letters, digits and '-', a value has printable ASCII only"
     )]
     Header,
+    /// The breaker cannot have these settings.
+    #[error("{why}")]
+    Breaker {
+        /// What is wrong with them, as the breaker says it.
+        why: String,
+    },
+    /// The machine's TLS cannot be set up.
+    #[error("no TLS client can be set up on this machine; install its root certificates")]
+    Tls,
     /// Not the hash of a block.
     #[error("must be the genesis block's hash, 0x and 64 hexadecimal digits")]
     Genesis,

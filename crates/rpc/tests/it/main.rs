@@ -3,5 +3,6 @@
 mod config;
 mod near_misses;
 mod payloads;
+mod pool;
 mod rules;
 mod totality;

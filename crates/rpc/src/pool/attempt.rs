@@ -1,0 +1,222 @@
+//! One attempt: send, judge, settle. Each settles exactly one permit, whatever ends it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use fusebox_breaker::{Category as Kind, Failure, Outcome, OwnedPermit, Tick};
+use futures_util::future::{Either, select};
+use reqwest::header::HeaderMap;
+
+use super::answer::{Payload, payload};
+use super::call::Call;
+use super::servers::ServerBreaker;
+use super::shared::Shared;
+use super::target::Target;
+use super::time::Clk;
+use super::wire::Received;
+use crate::classify::classify;
+use crate::context::CallContext;
+use crate::method::MethodClass;
+use crate::reply::{NoAnswer, Reply};
+use crate::verdict::{Category, Lack, Reason, Verdict};
+
+/// A permit on its way through an attempt, or none where the breaker is not to know.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    permit: Option<OwnedPermit<Clk>>,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Held {
+    pub(crate) fn acquire(breaker: &Arc<ServerBreaker>) -> Option<Self> {
+        let permit = breaker.try_acquire_owned().ok()?;
+        Some(Self { permit: Some(permit), cancelled: Arc::default() })
+    }
+
+    /// Once it is set, dropping this is a cancelled call and no failed one.
+    pub(crate) fn cancel_switch(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancelled)
+    }
+
+    /// Says how it ended; the era it belonged to, where it counts.
+    pub(crate) fn settle(mut self, outcome: Outcome) -> Option<u64> {
+        let permit = self.permit.take()?;
+        let era = permit.generation();
+        permit.settle(outcome);
+        Some(era)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.cancelled.load(Ordering::Acquire)
+            && let Some(permit) = self.permit.take()
+        {
+            permit.cancel();
+        }
+    }
+}
+
+/// What an attempt came to.
+#[derive(Debug, Clone)]
+pub(crate) struct Tried {
+    pub(crate) verdict: Verdict,
+    /// What the node said, if it is JSON-RPC.
+    pub(crate) payload: Option<Payload>,
+    /// The request surely never left this machine.
+    pub(crate) never_left: bool,
+    pub(crate) elapsed: Duration,
+}
+
+impl Tried {
+    /// Whether it answers the call, for better or worse.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(
+            self.verdict.category,
+            Category::Success | Category::User | Category::Revert | Category::TxPool
+        ) || self.verdict.filter_lost
+    }
+}
+
+/// What a verdict means to the breaker.
+pub(crate) fn outcome(verdict: &Verdict) -> Outcome {
+    let kind = match verdict.category {
+        Category::Success => return Outcome::Success,
+        Category::RateLimit | Category::Quota | Category::DataUnavailable => {
+            return Outcome::Neutral;
+        }
+        Category::Capability | Category::User | Category::Revert | Category::TxPool => {
+            return Outcome::Answered;
+        }
+        Category::Auth => Kind::AUTH,
+        Category::Server => Kind::SERVER,
+        Category::Timeout => Kind::TIMEOUT,
+        Category::Network => Kind::NETWORK,
+    };
+    if !verdict.penalty {
+        return Outcome::Neutral;
+    }
+    Outcome::Failure(Failure { category: kind, retry_after: verdict.hint })
+}
+
+impl Shared {
+    /// How long one attempt at calls of this class may take.
+    pub(crate) fn attempt_deadline(&self, class: MethodClass) -> Duration {
+        match class {
+            MethodClass::Logs | MethodClass::Trace => self.cfg.deadlines.logs,
+            _ => self.cfg.deadlines.attempt,
+        }
+    }
+
+    /// Sends one call and settles its permit by the verdict.
+    pub(crate) async fn attempt(
+        &self,
+        target: &Target,
+        call: &Call,
+        held: Held,
+        deadline: Tick,
+    ) -> Tried {
+        self.attempt_as(target, call, held, deadline, |tried| outcome(&tried.verdict)).await
+    }
+
+    /// The same, with another opinion on what the verdict means to the breaker.
+    pub(crate) async fn attempt_as(
+        &self,
+        target: &Target,
+        call: &Call,
+        held: Held,
+        deadline: Tick,
+        means: impl FnOnce(&Tried) -> Outcome,
+    ) -> Tried {
+        let started = self.time.now();
+        let until = deadline.min(started.after(self.attempt_deadline(call.class)));
+        let received = self.exchange(target, call.headers.clone(), call.body.clone(), until).await;
+        let elapsed = self.time.now().since(started);
+        let tried = self.judge(target, call, &received, elapsed);
+        self.note(target, call, &tried);
+        self.settle(target, call.class, held, means(&tried));
+        tried
+    }
+
+    /// Settles a permit, and opens what has to open with it.
+    pub(crate) fn settle(&self, target: &Target, class: MethodClass, held: Held, outcome: Outcome) {
+        let era = held.settle(outcome);
+        if let (Some(era), Outcome::Failure(failure)) = (era, outcome) {
+            target.trip_siblings(class, failure.category, era);
+        }
+    }
+
+    /// Sends a body; at `until` nothing has come.
+    pub(crate) async fn exchange(
+        &self,
+        target: &Target,
+        mut headers: HeaderMap,
+        body: Bytes,
+        until: Tick,
+    ) -> Received {
+        // Configured headers win: they are what identifies us.
+        headers.extend(target.headers.clone());
+        let sending = std::pin::pin!(self.http.send(target.endpoint.expose_url(), headers, body));
+        match select(sending, self.time.sleep_until(until)).await {
+            Either::Left((received, _)) => received,
+            Either::Right(_) => Received::Nothing(NoAnswer::Deadline),
+        }
+    }
+
+    /// Judges what came for one call.
+    pub(crate) fn judge(
+        &self,
+        target: &Target,
+        call: &Call,
+        received: &Received,
+        elapsed: Duration,
+    ) -> Tried {
+        let (verdict, payload, never_left) = match received {
+            Received::Answer(raw) => {
+                let (verdict, payload) = self.judge_text(target, call, &raw.reply(&raw.body));
+                (verdict, payload, false)
+            }
+            Received::Oversized => {
+                let verdict = Verdict {
+                    lack: Some(Lack::Answer),
+                    ..Verdict::new(Category::Capability, Reason::Oversized)
+                };
+                (verdict, None, false)
+            }
+            Received::Nothing(nothing) => {
+                let (verdict, _) = self.judge_text(target, call, &Reply::None(*nothing));
+                let never_left =
+                    matches!(nothing, NoAnswer::Dns | NoAnswer::Connect | NoAnswer::Tls);
+                (verdict, None, never_left)
+            }
+        };
+        Tried { verdict, payload, never_left, elapsed }
+    }
+
+    /// Judges one answer, which may be an element of a batch.
+    pub(crate) fn judge_text(
+        &self,
+        target: &Target,
+        call: &Call,
+        reply: &Reply<'_>,
+    ) -> (Verdict, Option<Payload>) {
+        let ctx = CallContext {
+            method: &call.method,
+            host: target.host(),
+            id: Some(&call.id_text),
+            block: call.block(),
+            head: target.head(),
+            now: self.time.wall(),
+        };
+        let verdict = classify(reply, &ctx, &self.rules);
+        let payload = match reply {
+            Reply::Http { body, .. } | Reply::Ws { body } => {
+                payload(body, verdict.category == Category::Revert, &self.scrubber)
+            }
+            Reply::None(_) => None,
+        };
+        (verdict, payload)
+    }
+}

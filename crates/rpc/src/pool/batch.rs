@@ -1,0 +1,216 @@
+//! Batches: one request per class, judged element by element.
+//!
+//! A node may serve half of a batch and refuse the other half. So each element has its own verdict; those worth it are
+//! asked elsewhere, alone, and answers return in the caller's order whatever the node's was.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use alloy::rpc::json_rpc::Response;
+use bytes::Bytes;
+use fusebox_breaker::{Outcome, Tick};
+use futures_util::future::join_all;
+use reqwest::header::HeaderMap;
+
+use super::Pool;
+use super::answer::{Payload, refusal};
+use super::attempt::{Held, Tried, outcome};
+use super::call::Call;
+use super::error::PoolError;
+use super::failover::{Ended, MAX_ATTEMPTS, Run};
+use super::pick::Pick;
+use super::target::Target;
+use super::wire::Received;
+use crate::batch::batch_elements;
+use crate::method::MethodClass;
+use crate::verdict::{Category, Reason, Verdict};
+
+/// An element's place in the batch, and what became of it.
+type Answered = (usize, Result<Payload, PoolError>);
+
+impl Pool {
+    /// All answers in the order of the calls. Fails as a whole if no element has an answer.
+    pub(crate) async fn batch(&self, calls: Vec<Call>) -> Result<Vec<Response>, PoolError> {
+        let deadline = self.deadline();
+        let mut groups: BTreeMap<Option<MethodClass>, Vec<usize>> = BTreeMap::new();
+        let mut alone = Vec::new();
+        for (at, call) in calls.iter().enumerate() {
+            if self.options.whole_batch {
+                groups.entry(None).or_default().push(at);
+            } else if call.idempotent {
+                groups.entry(Some(call.class)).or_default().push(at);
+            } else {
+                alone.push(at);
+            }
+        }
+        let groups = groups.into_values().map(|group| self.group(&calls, group, deadline));
+        // One after the other: what is not harmless is often a series of nonces.
+        let alone = async {
+            let mut answered = Vec::new();
+            for at in alone {
+                answered.push((at, self.route(&calls[at]).await));
+            }
+            answered
+        };
+        let (groups, alone) = futures_util::join!(join_all(groups), alone);
+        let mut answered: Vec<Answered> = groups.into_iter().flatten().chain(alone).collect();
+        answered.sort_by_key(|(at, _)| *at);
+        let nobody = answered.iter().all(|(_, answer)| answer.is_err());
+        let mut responses = Vec::with_capacity(calls.len());
+        for (call, (_, answer)) in calls.into_iter().zip(answered) {
+            let payload = match answer {
+                Ok(payload) => payload,
+                Err(error @ PoolError::PinLost { .. }) => return Err(error),
+                Err(error) if nobody => return Err(error),
+                Err(error) => refusal(error.code(), error.to_string()),
+            };
+            responses.push(Response { id: call.id, payload });
+        }
+        Ok(responses)
+    }
+
+    /// The elements that go out together.
+    async fn group(&self, calls: &[Call], group: Vec<usize>, deadline: Tick) -> Vec<Answered> {
+        let mut answered = Vec::new();
+        let mut tried = BTreeSet::new();
+        let mut left = group;
+        for _ in 1..MAX_ATTEMPTS {
+            if left.len() < 2 && !self.options.whole_batch {
+                break;
+            }
+            let Some(first) = left.first().map(|at| &calls[*at]) else { break };
+            let Pick::Ask { index, wait } =
+                self.shared.pick(first, &self.options, &tried, deadline)
+            else {
+                break;
+            };
+            let time = &self.shared.time;
+            if !wait.is_zero() {
+                time.sleep_until(time.now().after(wait)).await;
+            }
+            tried.insert(index);
+            let target = &self.shared.targets[index];
+            if self.shared.identify(target, deadline).await.is_err()
+                || !target.take_pace(time.now())
+            {
+                continue;
+            }
+            let Some(held) = Held::acquire(target.breaker(first.class)) else { continue };
+            let members: Vec<&Call> = left.iter().map(|at| &calls[*at]).collect();
+            let judged = self.exchange_batch(target, &members, held, deadline).await;
+            let whole = judged.iter().all(|tried| tried.verdict.penalty);
+            let mut again = Vec::new();
+            for (at, tried) in left.iter().zip(judged) {
+                let is_final = tried.is_final();
+                match (is_final, tried.payload) {
+                    (true, Some(payload)) => answered.push((*at, Ok(payload))),
+                    _ => again.push(*at),
+                }
+            }
+            left = again;
+            if !whole {
+                break;
+            }
+        }
+        // What is left goes alone: elsewhere first, or in pieces, or with the errors of a single call.
+        let rest = left.iter().map(|at| self.elsewhere(&calls[*at], &tried, deadline));
+        let rest = join_all(rest).await;
+        answered.extend(left.into_iter().zip(rest));
+        answered
+    }
+
+    /// One element alone, not where the batch has failed unless nobody else is left.
+    async fn elsewhere(
+        &self,
+        call: &Call,
+        tried: &BTreeSet<usize>,
+        deadline: Tick,
+    ) -> Result<Payload, PoolError> {
+        let others = self.shared.eligible(&self.options).iter().any(|index| !tried.contains(index));
+        let mut run = Run::new(self, call, deadline);
+        if others {
+            run.tried.clone_from(tried);
+        }
+        match run.end().await {
+            Ended::Answer(payload) => Ok(payload),
+            Ended::Failed(error) | Ended::Unclear { error, .. } => Err(error),
+        }
+    }
+
+    /// Sends the batch, and judges each element.
+    async fn exchange_batch(
+        &self,
+        target: &Target,
+        calls: &[&Call],
+        held: Held,
+        deadline: Tick,
+    ) -> Vec<Tried> {
+        let shared = &self.shared;
+        let class = calls[0].class;
+        let started = shared.time.now();
+        let until = deadline.min(started.after(shared.attempt_deadline(class)));
+        let headers = calls.iter().fold(HeaderMap::new(), |mut all, call| {
+            all.extend(call.headers.clone());
+            all
+        });
+        let received = shared.exchange(target, headers, join(calls), until).await;
+        let elapsed = shared.time.now().since(started);
+        let tried = self.judge_batch(target, calls, &received, elapsed);
+        for (call, tried) in calls.iter().zip(&tried) {
+            shared.note(target, call, tried);
+        }
+        shared.settle(target, class, held, together(&tried));
+        tried
+    }
+
+    fn judge_batch(
+        &self,
+        target: &Target,
+        calls: &[&Call],
+        received: &Received,
+        elapsed: std::time::Duration,
+    ) -> Vec<Tried> {
+        let whole = |call: &&Call| self.shared.judge(target, call, received, elapsed);
+        let Received::Answer(raw) = received else { return calls.iter().map(whole).collect() };
+        let Some(elements) = batch_elements(&raw.body) else {
+            return calls.iter().map(whole).collect();
+        };
+        let mut by_id: BTreeMap<&str, VecDeque<&str>> = BTreeMap::new();
+        for element in &elements {
+            by_id.entry(element.id.unwrap_or_default()).or_default().push_back(element.text);
+        }
+        let one = |call: &&Call| {
+            let text = by_id.get_mut(call.id_text.as_str()).and_then(VecDeque::pop_front);
+            let (verdict, payload) = match text {
+                Some(text) => self.shared.judge_text(target, call, &raw.reply(text.as_bytes())),
+                None => (Verdict::new(Category::Server, Reason::Shape), None),
+            };
+            Tried { verdict, payload, never_left: false, elapsed }
+        };
+        calls.iter().map(one).collect()
+    }
+}
+
+fn join(calls: &[&Call]) -> Bytes {
+    let mut body = Vec::with_capacity(calls.iter().map(|call| call.body.len() + 1).sum());
+    for call in calls {
+        body.push(if body.is_empty() { b'[' } else { b',' });
+        body.extend_from_slice(&call.body);
+    }
+    body.push(b']');
+    body.into()
+}
+
+/// What a batch means to the breaker: good if anything in it was, bad only if all of it was.
+fn together(tried: &[Tried]) -> Outcome {
+    let outcomes: Vec<Outcome> = tried.iter().map(|tried| outcome(&tried.verdict)).collect();
+    let rank = |wanted: Outcome| outcomes.iter().any(|outcome| *outcome == wanted);
+    if rank(Outcome::Success) {
+        Outcome::Success
+    } else if rank(Outcome::Answered) {
+        Outcome::Answered
+    } else if outcomes.iter().all(|outcome| matches!(outcome, Outcome::Failure(_))) {
+        outcomes.first().copied().unwrap_or(Outcome::Neutral)
+    } else {
+        Outcome::Neutral
+    }
+}

@@ -1,0 +1,239 @@
+//! How a pool comes into being.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Map, Value, json};
+
+use super::Pool;
+use super::filters::Filters;
+use super::metrics::Metrics;
+use super::options::CallOptions;
+use super::servers::{Listener, Servers};
+use super::shared::Shared;
+use super::target::{Target, header_map};
+use super::wire::Http;
+use crate::config::{ChainConfig, ConfigError, ConfigErrors, Problem, ProviderConfig, RpcConfig};
+use crate::endpoint::{BreakerKey, Endpoint};
+use crate::method::MethodClass;
+use crate::pace::Pace;
+use crate::rules::Rules;
+use crate::scrub::Scrubber;
+
+/// The profile of pools that are built by hand.
+const PROFILE: &str = "default";
+
+/// A pool without a file; see [`Pool::builder`].
+#[derive(Clone)]
+#[must_use = "nothing happens before build()"]
+pub struct PoolBuilder {
+    chain: u64,
+    breaker: Map<String, Value>,
+    settings: Map<String, Value>,
+    providers: Vec<Value>,
+    servers: Servers,
+    rules: Option<Rules>,
+}
+
+impl std::fmt::Debug for PoolBuilder {
+    /// Without the providers: their URLs are keys.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let providers = self.providers.len();
+        f.debug_struct("PoolBuilder")
+            .field("chain", &self.chain)
+            .field("providers", &providers)
+            .finish()
+    }
+}
+
+impl PoolBuilder {
+    /// One more provider, asked after those before it.
+    pub fn provider(self, name: &str, http: &str) -> Self {
+        self.provider_with(json!({ "name": name, "http": http }))
+    }
+
+    /// One more provider, with the fields that `[[profile.….chain.….provider]]` has in a file.
+    pub fn provider_with(mut self, provider: Value) -> Self {
+        self.providers.push(provider);
+        self
+    }
+
+    /// A field of `[profile.….chain.…]`, such as `strategy`, `deadlines` or `hedge`.
+    pub fn set(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.settings.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// A field of `[breaker]`, such as `cooldown`.
+    pub fn breaker(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.breaker.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// What is known about servers, shared with other pools; and through it the clock.
+    pub fn servers(mut self, servers: &Servers) -> Self {
+        self.servers = servers.clone();
+        self
+    }
+
+    /// Rules of classification instead of the shipped ones.
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = Some(rules);
+        self
+    }
+
+    /// The pool.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, by the key it has in a file.
+    pub fn build(mut self) -> Result<Pool, ConfigErrors> {
+        self.settings.insert("provider".to_owned(), Value::Array(self.providers));
+        let mut chains = Map::new();
+        chains.insert(self.chain.to_string(), Value::Object(self.settings));
+        let file = json!({
+            "breaker": self.breaker,
+            "profile": { PROFILE: { "chain": chains } },
+        });
+        let config = RpcConfig::from_value(file)?;
+        Pool::make(&config, PROFILE, self.chain, &self.servers, self.rules)
+    }
+}
+
+impl Pool {
+    /// A pool without a file. See the [front page](crate) for an example.
+    pub fn builder(chain: u64) -> PoolBuilder {
+        PoolBuilder {
+            chain,
+            breaker: Map::new(),
+            settings: Map::new(),
+            providers: Vec::new(),
+            servers: Servers::default(),
+            rules: None,
+        }
+    }
+
+    /// The pool of one chain of a profile, with servers of its own. Processes with several pools use
+    /// [`Pool::from_config_on`].
+    ///
+    /// # Errors
+    ///
+    /// There is no such profile or chain, or a breaker cannot have its settings.
+    pub fn from_config(
+        config: &RpcConfig,
+        profile: &str,
+        chain: u64,
+    ) -> Result<Self, ConfigErrors> {
+        Self::from_config_on(config, profile, chain, &Servers::default())
+    }
+
+    /// The same; what is known about servers is shared with all pools on `servers`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pool::from_config`]; also if another pool gives one of the servers' breakers other settings.
+    pub fn from_config_on(
+        config: &RpcConfig,
+        profile: &str,
+        chain: u64,
+        servers: &Servers,
+    ) -> Result<Self, ConfigErrors> {
+        Self::make(config, profile, chain, servers, None)
+    }
+
+    fn make(
+        config: &RpcConfig,
+        profile: &str,
+        chain: u64,
+        servers: &Servers,
+        rules: Option<Rules>,
+    ) -> Result<Self, ConfigErrors> {
+        let missing =
+            |key: String| ConfigErrors(vec![ConfigError { key, problem: Problem::Missing }]);
+        let chains = &config
+            .profiles
+            .get(profile)
+            .ok_or_else(|| missing(format!("profile.{profile}")))?
+            .chains;
+        let key = format!("profile.{profile}.chain.{chain}");
+        let cfg = chains.get(&chain).ok_or_else(|| missing(key.clone()))?.clone();
+        let http = Http::new(cfg.deadlines.connect).ok_or_else(|| {
+            ConfigErrors(vec![ConfigError { key: key.clone(), problem: Problem::Tls }])
+        })?;
+        let listener = servers.listen(profile);
+        let (targets, problems) = targets(&cfg, &key, servers, &listener);
+        if !problems.is_empty() {
+            return Err(ConfigErrors(problems));
+        }
+        let mut scrubber = Scrubber::default();
+        targets.iter().for_each(|target| target.endpoint.teach(&mut scrubber));
+        let shared = Shared {
+            chain,
+            cfg,
+            targets,
+            time: Arc::clone(servers.time()),
+            rules: Arc::new(rules.unwrap_or_else(|| Rules::shipped().clone())),
+            http,
+            scrubber,
+            metrics: Metrics::new(chain),
+            servers: servers.clone(),
+            listener,
+            filters: Filters::default(),
+            last_resort: Mutex::new(None),
+            all_open: std::array::from_fn(|_| AtomicBool::new(false)),
+            probing: AtomicBool::new(false),
+        };
+        Ok(Self { shared: Arc::new(shared), options: CallOptions::default() })
+    }
+}
+
+/// All endpoints that calls go to, in the order of the file, and what is wrong with them.
+fn targets(
+    cfg: &ChainConfig,
+    key: &str,
+    servers: &Servers,
+    listener: &Listener,
+) -> (Vec<Target>, Vec<ConfigError>) {
+    let mut targets = Vec::new();
+    let mut problems = Vec::new();
+    for (i, provider) in cfg.providers.iter().enumerate() {
+        let at = format!("{key}.provider[{i}]");
+        let Some(endpoint) = provider.http.as_ref().or(provider.ws.as_ref()) else { continue };
+        match target(provider, endpoint, &at, servers, listener) {
+            Ok(target) => targets.push(target),
+            Err((key, problem)) => problems.push(ConfigError { key, problem }),
+        }
+    }
+    (targets, problems)
+}
+
+fn target(
+    provider: &ProviderConfig,
+    endpoint: &Endpoint,
+    key: &str,
+    servers: &Servers,
+    listener: &Listener,
+) -> Result<Target, (String, Problem)> {
+    let settings = Value::Object(provider.breaker.settings().clone());
+    let unfit = |why: String| (format!("{key}.breaker"), Problem::Breaker { why });
+    let rules: fusebox_breaker::Config =
+        serde_json::from_value(settings).map_err(|error| unfit(error.to_string()))?;
+    let mut breakers = Vec::new();
+    for class in MethodClass::ALL {
+        let key = BreakerKey::new(endpoint, class, provider.breaker.scope());
+        let breaker = servers.breaker(&key, &provider.name, &rules);
+        breakers.push(breaker.map_err(|error| unfit(error.to_string()))?);
+        listener.attach(&key, &provider.name);
+    }
+    let headers = header_map(endpoint).ok_or((format!("{key}.headers"), Problem::Header))?;
+    Ok(Target {
+        name: provider.name.as_str().into(),
+        endpoint: endpoint.clone(),
+        headers,
+        weight: provider.weight.get(),
+        state: servers.state(endpoint),
+        breakers: breakers.try_into().expect("one for each of six classes"),
+        pace: provider.max_rps.map(|rate| Mutex::new(Pace::per_second(rate))),
+        rescued: Mutex::default(),
+    })
+}

@@ -1,0 +1,301 @@
+//! One call: whom to ask, whether to ask again, and what to say in the end.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fusebox_breaker::Tick;
+
+use super::Pool;
+use super::answer::Payload;
+use super::attempt::{Held, Tried};
+use super::call::Call;
+use super::error::{Attempt, PoolError, Rejection};
+use super::identity::Unidentified;
+use super::note::draw;
+use super::pick::Pick;
+use super::target::Target;
+use crate::verdict::Category;
+
+/// More attempts at one call would hide an outage from its caller, and triple the load on what is left of the nodes.
+pub(crate) const MAX_ATTEMPTS: usize = 3;
+
+/// How long a lone endpoint is left alone before it is asked again; doubled each time.
+const LONE_BACKOFF: Duration = Duration::from_millis(100);
+
+/// The random part of that, in percent.
+const LONE_JITTER: u64 = 20;
+
+/// How often a selection may be lost to other calls (the last slot, the last token) before the call is turned away.
+const MAX_RACES: usize = 8;
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// With a node's answer, or one of ours in the form of a node's.
+    Answer(Payload),
+    /// Without.
+    Failed(PoolError),
+    /// The request may or may not have been carried out, and sending it again is not harmless.
+    Unclear {
+        /// Who was asked last.
+        index: usize,
+        /// What to say if nothing can be found out.
+        error: PoolError,
+    },
+}
+
+/// A call under way.
+#[derive(Debug)]
+pub(crate) struct Run<'p> {
+    pub(crate) pool: &'p Pool,
+    pub(crate) call: &'p Call,
+    pub(crate) deadline: Tick,
+    /// Whom not to ask again.
+    pub(crate) tried: BTreeSet<usize>,
+    pub(crate) attempts: Vec<Attempt>,
+    /// The last error that a node gave, to be returned if nobody does better.
+    pub(crate) answer: Option<Payload>,
+    /// An error nobody knows has had its one failover.
+    soft: bool,
+    races: usize,
+    /// Who gave the final answer.
+    pub(crate) answered: Option<usize>,
+    /// The filter that was asked for is gone.
+    pub(crate) filter_lost: bool,
+    /// Refusals for a range, which cost an endpoint no attempt: the next one may serve it.
+    refusals: usize,
+}
+
+impl<'p> Run<'p> {
+    pub(crate) fn new(pool: &'p Pool, call: &'p Call, deadline: Tick) -> Self {
+        Self {
+            pool,
+            call,
+            deadline,
+            tried: BTreeSet::new(),
+            attempts: Vec::new(),
+            answer: None,
+            soft: false,
+            races: 0,
+            answered: None,
+            filter_lost: false,
+            refusals: 0,
+        }
+    }
+
+    /// Goes on until there is an answer, or nobody is left.
+    pub(crate) async fn end(&mut self) -> Ended {
+        loop {
+            if self.pool.shared.time.now() >= self.deadline {
+                return self.give_up(Rejection::Deadline { attempts: self.count() });
+            }
+            if self.attempts.len() - self.refusals >= MAX_ATTEMPTS {
+                return self.exhausted();
+            }
+            let options = &self.pool.options;
+            let pick = self.pool.shared.pick(self.call, options, &self.tried, self.deadline);
+            let done = match pick {
+                Pick::Nobody(rejection) => Some(self.give_up(rejection)),
+                Pick::Ask { index, wait } => self.ask(index, wait).await,
+                Pick::Split { index, limit } => match self.split(index, limit).await {
+                    Ok(payload) => Some(Ended::Answer(payload)),
+                    Err(tried) => {
+                        self.tried.insert(index);
+                        tried.and_then(|tried| self.learn_from(index, tried))
+                    }
+                },
+                Pick::LastResort { index } => {
+                    let tried = self.attempt(index, Held::default()).await;
+                    self.tried.insert(index);
+                    self.learn_from(index, tried)
+                }
+            };
+            if let Some(ended) = done {
+                return ended;
+            }
+        }
+    }
+
+    pub(crate) fn target(&self, index: usize) -> &'p Target {
+        &self.pool.shared.targets[index]
+    }
+
+    /// One endpoint's turn.
+    async fn ask(&mut self, index: usize, wait: Duration) -> Option<Ended> {
+        let time = &self.pool.shared.time;
+        if !wait.is_zero() {
+            time.sleep_until(time.now().after(wait)).await;
+        }
+        let target = self.target(index);
+        match self.pool.shared.identify(target, self.deadline).await {
+            Ok(()) => {}
+            Err(Unidentified::NotNow) => return self.lost_race(index),
+            Err(Unidentified::Wrong) => {
+                self.tried.insert(index);
+                return None;
+            }
+            Err(Unidentified::Failed(tried)) => {
+                // Whatever this was, the call itself was not sent.
+                return self.after(index, Tried { never_left: true, payload: None, ..tried }).await;
+            }
+        }
+        let Some(held) = self.enter(target) else { return self.lost_race(index) };
+        let tried = self.attempt_or_hedge(index, held).await;
+        self.after(index, tried).await
+    }
+
+    /// A permit and a token, if both can be had now.
+    pub(crate) fn enter(&self, target: &Target) -> Option<Held> {
+        if !target.take_pace(self.pool.shared.time.now()) {
+            return None;
+        }
+        Held::acquire(target.breaker(self.call.class))
+    }
+
+    /// Another call took what this one was promised. Look again, but not for ever.
+    fn lost_race(&mut self, index: usize) -> Option<Ended> {
+        self.races += 1;
+        if self.races >= MAX_RACES {
+            self.tried.insert(index);
+        }
+        None
+    }
+
+    pub(crate) async fn attempt(&self, index: usize, held: Held) -> Tried {
+        self.pool.shared.attempt(self.target(index), self.call, held, self.deadline).await
+    }
+
+    async fn attempt_or_hedge(&mut self, index: usize, held: Held) -> Tried {
+        self.attempt(index, held).await
+    }
+
+    /// Draws the consequences of an attempt; a lone endpoint is given some time and asked again.
+    async fn after(&mut self, index: usize, tried: Tried) -> Option<Ended> {
+        let is_lone = self.pool.shared.eligible(&self.pool.options).len() == 1;
+        let category = tried.verdict.category;
+        let may_split = category == Category::Capability && self.may_split(index);
+        let again = is_lone
+            && !tried.verdict.soft
+            && matches!(
+                category,
+                Category::Server | Category::Timeout | Category::Network | Category::RateLimit
+            );
+        if !again && !may_split {
+            self.tried.insert(index);
+        }
+        self.refusals += usize::from(may_split);
+        let ended = self.learn_from(index, tried);
+        let is_last = self.attempts.len() - self.refusals >= MAX_ATTEMPTS
+            || !self.target(index).standing(self.call.class).is_usable();
+        if ended.is_none() && again && !is_last && category != Category::RateLimit {
+            let time = &self.pool.shared.time;
+            let back_off = LONE_BACKOFF * 2u32.pow(self.attempts.len().saturating_sub(1) as u32);
+            let jitter = back_off / 100 * (draw() % (LONE_JITTER + 1)) as u32;
+            time.sleep_until(time.now().after(back_off + jitter).min(self.deadline)).await;
+        }
+        ended
+    }
+
+    /// Whether the refusal just learned leaves a shorter range to try.
+    fn may_split(&self, index: usize) -> bool {
+        let known = self.target(index).state.known();
+        let now = super::time::since_origin(self.pool.shared.time.now());
+        let Some(span) = self.call.span(known.head) else { return false };
+        self.pool.shared.cfg.auto_split
+            && known
+                .learned(&self.call.method)
+                .max_blocks(now)
+                .is_some_and(|max| max < span.blocks())
+    }
+
+    /// Whether an attempt ends the call.
+    fn learn_from(&mut self, index: usize, tried: Tried) -> Option<Ended> {
+        let is_final = tried.is_final();
+        let Tried { verdict, payload, never_left, elapsed } = tried;
+        if is_final && let Some(payload) = payload {
+            self.answered = Some(index);
+            self.filter_lost = verdict.filter_lost;
+            return Some(Ended::Answer(payload));
+        }
+        let target = self.target(index);
+        self.attempts.push(Attempt {
+            provider: target.name.clone(),
+            transport: target.transport(),
+            category: verdict.category,
+            reason: verdict.rule.to_string().into(),
+            elapsed,
+        });
+        self.answer = payload.or(self.answer.take());
+        let harmless = self.call.idempotent || never_left;
+        let go_on = match verdict.category {
+            Category::RateLimit | Category::Quota | Category::Auth | Category::Capability => true,
+            _ if verdict.soft => harmless && !std::mem::replace(&mut self.soft, true),
+            _ => harmless,
+        };
+        let unclear = !harmless
+            && !verdict.soft
+            && matches!(verdict.category, Category::Server | Category::Timeout | Category::Network);
+        match (go_on, unclear) {
+            (true, _) => {
+                self.pool.shared.metrics.failover();
+                None
+            }
+            (false, true) => {
+                let attempts = std::mem::take(&mut self.attempts);
+                Some(Ended::Unclear { index, error: PoolError::Exhausted { attempts } })
+            }
+            (false, false) => Some(self.exhausted()),
+        }
+    }
+
+    fn count(&self) -> u8 {
+        u8::try_from(self.attempts.len()).unwrap_or(u8::MAX)
+    }
+
+    /// Nobody is left: what a node said, else what went wrong, else why nobody was asked.
+    fn give_up(&mut self, rejection: Rejection) -> Ended {
+        let is_pin = self.pool.options.pin.is_some();
+        if let Some(answer) = self.answer.take() {
+            return Ended::Answer(answer);
+        }
+        match rejection {
+            Rejection::Throttled { .. } if self.attempts.is_empty() => {}
+            Rejection::Deadline { .. } => {}
+            _ if is_pin => return Ended::Failed(self.pin_lost()),
+            _ if !self.attempts.is_empty() => return self.exhausted(),
+            _ => {}
+        }
+        Ended::Failed(rejection.into())
+    }
+
+    fn exhausted(&mut self) -> Ended {
+        if let Some(answer) = self.answer.take() {
+            return Ended::Answer(answer);
+        }
+        if self.pool.options.pin.is_some() {
+            return Ended::Failed(self.pin_lost());
+        }
+        Ended::Failed(PoolError::Exhausted { attempts: std::mem::take(&mut self.attempts) })
+    }
+
+    fn pin_lost(&self) -> PoolError {
+        let index = self.pool.options.pin.unwrap_or_default();
+        PoolError::PinLost { provider: self.target(index).name.clone() }
+    }
+}
+
+impl Pool {
+    /// When a call that starts now must have ended.
+    pub(crate) fn deadline(&self) -> Tick {
+        let time = self.options.deadline.unwrap_or(self.shared.cfg.deadlines.call);
+        self.shared.time.now().after(time)
+    }
+
+    /// One call, from start to end.
+    pub(crate) async fn ask(&self, call: &Call, deadline: Tick) -> Result<Payload, PoolError> {
+        match Run::new(self, call, deadline).end().await {
+            Ended::Answer(payload) => Ok(payload),
+            Ended::Failed(error) | Ended::Unclear { error, .. } => Err(error),
+        }
+    }
+}

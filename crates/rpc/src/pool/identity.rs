@@ -1,0 +1,138 @@
+//! Whether an endpoint serves the chain it is configured for.
+//!
+//! A node of another chain answers everything, quickly and wrongly. So nothing is asked of an endpoint before its chain
+//! id, and if configured its genesis hash, matched once. An endpoint that cannot be reached is unknown, not wrong.
+
+use alloy::rpc::json_rpc::ResponsePayload;
+use fusebox_breaker::Tick;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::answer::Payload;
+use super::attempt::{Held, Tried};
+use super::call::Call;
+use super::event::PoolEvent;
+use super::servers::Identity;
+use super::shared::Shared;
+use super::target::Target;
+use crate::context::quantity;
+use crate::method::MethodClass;
+use crate::verdict::Category;
+
+/// How much of a wrong answer is shown.
+const SHOWN: usize = 80;
+
+/// Why an endpoint may not be used yet.
+#[derive(Debug)]
+pub(crate) enum Unidentified {
+    /// Others are probing it, or it wants to be left alone.
+    NotNow,
+    /// It did not answer the question.
+    Failed(Tried),
+    /// It serves another chain.
+    Wrong,
+}
+
+impl Shared {
+    /// Asks an endpoint for its chain, unless that is known.
+    pub(crate) async fn identify(
+        &self,
+        target: &Target,
+        deadline: Tick,
+    ) -> Result<(), Unidentified> {
+        if let Some(known) = known(target) {
+            return known;
+        }
+        let checking = tokio::select! {
+            checking = target.state.checking.lock() => checking,
+            () = self.time.sleep_until(deadline) => return Err(Unidentified::NotNow),
+        };
+        let result = match known(target) {
+            Some(known) => known,
+            None => self.check_identity(target, deadline).await,
+        };
+        drop(checking);
+        result
+    }
+
+    /// Asks an endpoint for its chain, whatever is known.
+    pub(crate) async fn check_identity(
+        &self,
+        target: &Target,
+        deadline: Tick,
+    ) -> Result<(), Unidentified> {
+        let id = self.question(target, "eth_chainId", json!([]), deadline).await?;
+        let expected = format!("{:#x}", self.chain);
+        let found = chain_id(&id);
+        if found != Some(self.chain) {
+            let found = found.map_or_else(|| shown(&id), |found| format!("{found:#x}"));
+            return Err(self.wrong_chain(target, found, expected));
+        }
+        if let Some(genesis) = self.cfg.genesis {
+            let params = json!(["0x0", false]);
+            let block = self.question(target, "eth_getBlockByNumber", params, deadline).await?;
+            let expected = alloy::primitives::hex::encode_prefixed(genesis);
+            let found = block_hash(&block).unwrap_or_else(|| shown(&block));
+            if !found.eq_ignore_ascii_case(&expected) {
+                return Err(self.wrong_chain(target, found, expected));
+            }
+        }
+        target.state.known().identity = Identity::Verified(self.time.now());
+        Ok(())
+    }
+
+    async fn question(
+        &self,
+        target: &Target,
+        method: &str,
+        params: serde_json::Value,
+        deadline: Tick,
+    ) -> Result<Payload, Unidentified> {
+        if !target.take_pace(self.time.now()) {
+            return Err(Unidentified::NotNow);
+        }
+        let held = Held::acquire(target.breaker(MethodClass::Head)).ok_or(Unidentified::NotNow)?;
+        let tried = self.attempt(target, &Call::make(method, &params), held, deadline).await;
+        match (tried.verdict.category, &tried.payload) {
+            (Category::Success, Some(payload)) => Ok(payload.clone()),
+            _ => Err(Unidentified::Failed(tried)),
+        }
+    }
+
+    fn wrong_chain(&self, target: &Target, found: String, expected: String) -> Unidentified {
+        // An endpoint may answer anything, with what was sent to it too.
+        let found = self.scrubber.scrub(&found);
+        target.force_open();
+        tracing::error!(provider = &*target.name, found, expected, "wrong chain");
+        self.tell(PoolEvent::WrongChain { provider: target.name.clone(), found, expected });
+        Unidentified::Wrong
+    }
+}
+
+fn known(target: &Target) -> Option<Result<(), Unidentified>> {
+    match target.state.known().identity {
+        Identity::Verified(_) => Some(Ok(())),
+        Identity::Wrong => Some(Err(Unidentified::Wrong)),
+        Identity::Unknown => None,
+    }
+}
+
+fn chain_id(payload: &Payload) -> Option<u64> {
+    let ResponsePayload::Success(result) = payload else { return None };
+    quantity(&serde_json::from_str::<String>(result.get()).ok()?)
+}
+
+fn block_hash(payload: &Payload) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Block {
+        hash: String,
+    }
+    let ResponsePayload::Success(result) = payload else { return None };
+    Some(serde_json::from_str::<Block>(result.get()).ok()?.hash)
+}
+
+fn shown(payload: &Payload) -> String {
+    let ResponsePayload::Success(result) = payload else { return String::new() };
+    let text = result.get();
+    text[..text.floor_char_boundary(SHOWN)].to_owned()
+}

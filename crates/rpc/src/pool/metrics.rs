@@ -1,0 +1,153 @@
+//! What a pool counts, through the `metrics` facade: without a recorder it costs next to nothing.
+//!
+//! Labels are chain, provider *name*, transport, class and category; never a URL, never a method a caller can invent.
+
+use std::time::Duration;
+
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+
+use super::target::Target;
+use crate::method::MethodClass;
+use crate::verdict::Category;
+
+/// The names, so that each is spelled once.
+mod name {
+    pub(super) const REQUESTS: &str = "fusebox_rpc_requests_total";
+    pub(super) const SECONDS: &str = "fusebox_rpc_request_seconds";
+    pub(super) const BREAKER_STATE: &str = "fusebox_rpc_breaker_state";
+    pub(super) const TRANSITIONS: &str = "fusebox_rpc_breaker_transitions_total";
+    pub(super) const THROTTLED: &str = "fusebox_rpc_throttled_until_seconds";
+    pub(super) const HEAD: &str = "fusebox_rpc_head_block";
+    pub(super) const LAG: &str = "fusebox_rpc_head_lag_blocks";
+    pub(super) const REGRESSIONS: &str = "fusebox_rpc_head_regressions_total";
+    pub(super) const FAILOVERS: &str = "fusebox_rpc_failovers_total";
+    pub(super) const HEDGES: &str = "fusebox_rpc_hedges_total";
+    pub(super) const LAST_RESORT: &str = "fusebox_rpc_last_resort_total";
+    pub(super) const STALE: &str = "fusebox_rpc_stale_results_total";
+    pub(super) const EVENTS_DROPPED: &str = "fusebox_rpc_events_dropped_total";
+    pub(super) const UNKNOWN: &str = "fusebox_rpc_unknown_payloads_total";
+}
+
+/// Counts for one chain.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    chain: String,
+}
+
+impl Metrics {
+    pub(crate) fn new(chain: u64) -> Self {
+        Self { chain: chain.to_string() }
+    }
+
+    fn chain(&self) -> String {
+        self.chain.clone()
+    }
+
+    pub(crate) fn attempt(
+        &self,
+        target: &Target,
+        class: MethodClass,
+        category: Category,
+        elapsed: Duration,
+    ) {
+        self.requests(target, class, category).increment(1);
+        self.seconds(target, class).record(elapsed.as_secs_f64());
+    }
+
+    fn requests(&self, target: &Target, class: MethodClass, category: Category) -> Counter {
+        counter!(
+            name::REQUESTS,
+            "chain" => self.chain(),
+            "provider" => target.name.clone(),
+            "transport" => target.transport().to_string(),
+            "class" => class.as_str(),
+            "category" => category.as_str(),
+        )
+    }
+
+    fn seconds(&self, target: &Target, class: MethodClass) -> Histogram {
+        histogram!(
+            name::SECONDS,
+            "chain" => self.chain(),
+            "provider" => target.name.clone(),
+            "transport" => target.transport().to_string(),
+            "class" => class.as_str(),
+        )
+    }
+
+    fn of(&self, target: &Target, name: &'static str) -> Counter {
+        counter!(
+            name,
+            "chain" => self.chain(),
+            "provider" => target.name.clone(),
+            "transport" => target.transport().to_string(),
+        )
+    }
+
+    fn level(&self, target: &Target, name: &'static str) -> Gauge {
+        gauge!(
+            name,
+            "chain" => self.chain(),
+            "provider" => target.name.clone(),
+            "transport" => target.transport().to_string(),
+        )
+    }
+
+    pub(crate) fn throttled(&self, target: &Target, wait: Duration) {
+        self.level(target, name::THROTTLED).set(wait.as_secs_f64());
+    }
+
+    pub(crate) fn head(&self, target: &Target, number: u64, regressed: bool) {
+        self.level(target, name::HEAD).set(number as f64);
+        if regressed {
+            self.of(target, name::REGRESSIONS).increment(1);
+        }
+    }
+
+    pub(crate) fn lag(&self, target: &Target, blocks: u64) {
+        self.level(target, name::LAG).set(blocks as f64);
+    }
+
+    pub(crate) fn unknown_payload(&self, target: &Target) {
+        self.of(target, name::UNKNOWN).increment(1);
+    }
+
+    pub(crate) fn failover(&self) {
+        counter!(name::FAILOVERS, "chain" => self.chain()).increment(1);
+    }
+
+    pub(crate) fn hedge(&self) {
+        counter!(name::HEDGES, "chain" => self.chain()).increment(1);
+    }
+
+    pub(crate) fn last_resort(&self) {
+        counter!(name::LAST_RESORT, "chain" => self.chain()).increment(1);
+    }
+
+    pub(crate) fn events_dropped(&self, count: u64) {
+        counter!(name::EVENTS_DROPPED, "chain" => self.chain()).increment(count);
+    }
+
+    pub(crate) fn stale(&self, provider: &str) {
+        let labels = [("chain", self.chain()), ("provider", provider.to_owned())];
+        counter!(name::STALE, &labels).increment(1);
+    }
+
+    /// A breaker went to a state: 0 closed, 1 half-open, 2 open.
+    pub(crate) fn transition(&self, provider: &str, class: &'static str, to: &'static str) {
+        let labels = [
+            ("chain", self.chain()),
+            ("provider", provider.to_owned()),
+            ("class", class.to_owned()),
+        ];
+        let level = match to {
+            "closed" => 0.0,
+            "half-open" => 1.0,
+            _ => 2.0,
+        };
+        gauge!(name::BREAKER_STATE, &labels).set(level);
+        let [chain, provider, class] = labels;
+        let labels = [chain, provider, class, ("to", to.to_owned())];
+        counter!(name::TRANSITIONS, &labels).increment(1);
+    }
+}

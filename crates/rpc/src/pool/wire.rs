@@ -1,0 +1,136 @@
+//! One HTTP request and all that comes back: status, headers and body stay together until they are judged.
+//!
+//! alloy's own HTTP transport throws away the headers of an answer that has a JSON-RPC body, with them `Retry-After`,
+//! and has no deadline. So this is a send of our own. It follows no redirect: a key would travel to wherever the
+//! redirect points, and a POST would turn into a GET.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use reqwest::Url;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+
+use crate::reply::{NoAnswer, Reply, ReplyHeaders};
+
+/// The largest answer that is read, after decompression. A trace of a full block has tens of MiB; beyond, an endpoint
+/// could fill the memory of its clients at will.
+pub(crate) const MAX_BODY: usize = 64 * 1024 * 1024;
+
+/// An HTTP response whose body arrived whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Raw {
+    /// `None` for a WebSocket message.
+    pub(crate) status: Option<u16>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Raw {
+    /// As the classifier wants it, for the body or a part of it.
+    pub(crate) fn reply<'a>(&'a self, body: &'a [u8]) -> Reply<'a> {
+        let Some(status) = self.status else { return Reply::Ws { body } };
+        let texts = self
+            .headers
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+        Reply::Http { status, headers: ReplyHeaders::pick(texts), body }
+    }
+}
+
+/// What became of a request.
+#[derive(Debug, Clone)]
+pub(crate) enum Received {
+    /// It was answered.
+    Answer(Raw),
+    /// It was answered at a length above [`MAX_BODY`].
+    Oversized,
+    /// It was not.
+    Nothing(NoAnswer),
+}
+
+/// The HTTP client that a pool's endpoints share.
+#[derive(Debug, Clone)]
+pub(crate) struct Http {
+    client: reqwest::Client,
+    max_body: usize,
+}
+
+impl Http {
+    /// `None` if the machine's TLS set-up cannot be used.
+    pub(crate) fn new(connect: Duration) -> Option<Self> {
+        let client = reqwest::Client::builder()
+            .connect_timeout(connect)
+            .redirect(reqwest::redirect::Policy::none())
+            // What is sent again, and where, is decided above.
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .build()
+            .ok()?;
+        Some(Self { client, max_body: MAX_BODY })
+    }
+
+    /// Sends one body. Ends by itself only when the other side does something: the caller sets the deadline.
+    pub(crate) async fn send(&self, url: &Url, headers: HeaderMap, body: Bytes) -> Received {
+        let request = self
+            .client
+            .post(url.clone())
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(ACCEPT, HeaderValue::from_static("application/json"))
+            .headers(headers)
+            .body(body);
+        let mut response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => return Received::Nothing(why(&error)),
+        };
+        let status = Some(response.status().as_u16());
+        let headers = std::mem::take(response.headers_mut());
+        let mut body = BytesMut::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if body.len() + chunk.len() > self.max_body => {
+                    return Received::Oversized;
+                }
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => break,
+                Err(_) => return Received::Nothing(NoAnswer::CutBody),
+            }
+        }
+        Received::Answer(Raw { status, headers, body: body.freeze() })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_max_body(mut self, max_body: usize) -> Self {
+        self.max_body = max_body;
+        self
+    }
+}
+
+/// The error itself is not kept: it quotes the URL.
+fn why(error: &reqwest::Error) -> NoAnswer {
+    if !error.is_connect() {
+        return NoAnswer::Reset;
+    }
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        // hyper wraps the resolver's error in a private type, of which only the text can be seen.
+        if inner.to_string().starts_with("dns error") {
+            return NoAnswer::Dns;
+        }
+        if let Some(io) = inner.downcast_ref::<std::io::Error>()
+            && io.get_ref().is_some_and(|tls| tls.to_string().contains("TLS") || is_tls(tls))
+        {
+            return NoAnswer::Tls;
+        }
+        cause = inner.source();
+    }
+    NoAnswer::Connect
+}
+
+/// rustls reports through `std::io::Error` with one of these kinds of text; the type is not ours to name.
+fn is_tls(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    let text = error.to_string();
+    ["certificate", "handshake", "corrupt message", "received fatal alert", "peer "]
+        .iter()
+        .any(|part| text.contains(part))
+}

@@ -1,0 +1,140 @@
+//! Batches: one request per class, each element judged by itself.
+
+use alloy::rpc::client::RpcClient;
+use fusebox_rpc::{BadRequest, CallOptions, ManualTime, PoolError, pool_error};
+use fusebox_testkit::{HttpReply, Node, RpcError, on};
+use serde_json::{Value, json};
+
+use super::support::{node, of, opened, warm};
+
+/// The answers to these calls in one batch, in their order.
+async fn batch(client: &RpcClient, calls: &[(&'static str, Value)]) -> Vec<Result<Value, String>> {
+    let mut batch = client.new_batch();
+    let waiting: Vec<_> = calls
+        .iter()
+        .map(|(method, params)| batch.add_call::<_, Value>(*method, params).unwrap())
+        .collect();
+    if let Err(error) = batch.send().await {
+        return vec![Err(error.to_string())];
+    }
+    let mut answers = Vec::new();
+    for answer in waiting {
+        answers.push(answer.await.map_err(|error| error.to_string()));
+    }
+    answers
+}
+
+fn three() -> [(&'static str, Value); 3] {
+    let account = "0x0000000000000000000000000000000000000000";
+    [
+        ("eth_getBalance", json!([account, "latest"])),
+        ("eth_call", json!([{}, "latest"])),
+        ("eth_getTransactionCount", json!([account, "latest"])),
+    ]
+}
+
+async fn two(a: &Node, b: &Node) -> fusebox_rpc::Pool {
+    let pool = of(&ManualTime::new(), &[("a", a), ("b", b)]).build().unwrap();
+    warm(&pool, &["a", "b"]).await;
+    pool
+}
+
+#[tokio::test]
+async fn a_batch_is_one_request_per_class_in_the_callers_order() {
+    let a = node().rule(on("eth_call").reverse_batch()).start().await.unwrap();
+    let b = node().start().await.unwrap();
+    let pool = two(&a, &b).await;
+    let mut calls = three().to_vec();
+    calls.push(("eth_blockNumber", json!([])));
+    calls.push(("eth_getBlockByNumber", json!(["0x1", false])));
+    let answers = batch(&pool.client(), &calls).await;
+    assert_eq!(answers[0], Ok(json!("0x0")));
+    assert_eq!(answers[1], Ok(json!("0x")));
+    assert_eq!(answers[3], Ok(json!("0x64")));
+    assert_eq!(answers[4].as_ref().unwrap()["number"], "0x1");
+    let request = |method: &str| a.calls(method).last().unwrap().request;
+    assert_eq!(request("eth_call"), request("eth_getBalance"));
+    assert_eq!(request("eth_blockNumber"), request("eth_getBlockByNumber"));
+    assert_ne!(request("eth_call"), request("eth_blockNumber"));
+    b.assert_never("eth_call");
+}
+
+#[tokio::test]
+async fn only_what_failed_is_asked_elsewhere() {
+    let behind = RpcError::new(-32000, "header not found");
+    for rule in [on("eth_call").error(behind), on("eth_call").leave_out()] {
+        let a = node().rule(rule).start().await.unwrap();
+        let b = node().start().await.unwrap();
+        let pool = two(&a, &b).await;
+        let answers = batch(&pool.client(), &three()).await;
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+        assert_eq!(b.calls("eth_call").len(), 1);
+        b.assert_never("eth_getBalance");
+        assert!(opened(&pool).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_fails_as_a_whole_goes_elsewhere_as_a_whole_and_counts_once() {
+    let a = node().rule(on("eth_call").http(HttpReply::new(502))).start().await.unwrap();
+    let b = node().start().await.unwrap();
+    let pool = two(&a, &b).await;
+    for _ in 0..4 {
+        let answers = batch(&pool.client(), &three()).await;
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    }
+    assert!(opened(&pool).is_empty(), "four failures of twelve elements");
+    batch(&pool.client(), &three()).await;
+    assert_eq!(opened(&pool).len(), 1);
+    let request = |method: &str| b.calls(method).last().unwrap().request;
+    assert_eq!(request("eth_call"), request("eth_getBalance"));
+}
+
+#[tokio::test]
+async fn one_element_that_nobody_serves_spoils_no_other() {
+    let gone = || on("eth_call").http(HttpReply::new(502));
+    let (a, b) = (node().start().await.unwrap(), node().start().await.unwrap());
+    let pool = two(&a, &b).await;
+    a.add(gone());
+    b.add(gone());
+    let answers = batch(&pool.client(), &three()).await;
+    assert_eq!(answers[0], Ok(json!("0x0")));
+    let spoiled = answers[1].as_ref().unwrap_err();
+    assert!(spoiled.contains("-32603"), "{spoiled}");
+    assert_eq!(answers[2], Ok(json!("0x0")));
+}
+
+#[tokio::test]
+async fn sends_leave_a_batch_one_by_one_and_in_order() {
+    let a = node().rule(on("evm_mine").answer("0x0")).start().await.unwrap();
+    let b = node().start().await.unwrap();
+    let pool = two(&a, &b).await;
+    let calls: Vec<_> = (0..5).map(|i| ("evm_mine", json!([i]))).collect();
+    let answers = batch(&pool.client(), &calls).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    let seen: Vec<_> =
+        a.calls("evm_mine").iter().map(|call| call.params[0].as_u64().unwrap()).collect();
+    assert_eq!(seen, [0, 1, 2, 3, 4]);
+}
+
+#[tokio::test]
+async fn a_whole_batch_is_one_request() {
+    let (a, b) = (node().start().await.unwrap(), node().start().await.unwrap());
+    let pool = two(&a, &b).await;
+    let pinned = pool.pin().unwrap().with(CallOptions::new().whole_batch());
+    let mut calls = three().to_vec();
+    calls.push(("eth_blockNumber", json!([])));
+    let answers = batch(&pinned.client(), &calls).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    let request = |method: &str| a.calls(method).last().unwrap().request;
+    assert_eq!(request("eth_call"), request("eth_blockNumber"));
+}
+
+#[tokio::test]
+async fn an_empty_batch_is_refused_here() {
+    use tower_service::Service as _;
+    let a = node().start().await.unwrap();
+    let mut pool = of(&ManualTime::new(), &[("a", &a)]).build().unwrap();
+    let refused = pool.call(alloy::rpc::json_rpc::RequestPacket::Batch(vec![])).await.unwrap_err();
+    assert_eq!(pool_error(&refused), Some(&PoolError::BadRequest(BadRequest::EmptyBatch)));
+}

@@ -1,0 +1,9 @@
+//! The pool in front of nodes that misbehave.
+
+mod batches;
+mod calls;
+mod cases;
+mod logs;
+mod secrets;
+mod sends;
+mod support;

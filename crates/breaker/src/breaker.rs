@@ -76,10 +76,15 @@ impl<C: Clock> Breaker<C> {
         wall: UnixMillis,
     ) -> Result<Self, ConfigErrors> {
         let breaker = Self::new(cfg, clock)?;
-        for input in snap.inputs(wall) {
-            breaker.run(input, breaker.clock.now());
-        }
+        breaker.resume(snap, wall);
         Ok(breaker)
+    }
+
+    /// [`Breaker::restore`] for a breaker that is shared already. Before its first call: where it stands is replaced.
+    pub fn resume(&self, snap: &Snapshot, wall: UnixMillis) {
+        for input in snap.inputs(wall) {
+            self.run(input, self.clock.now());
+        }
     }
 
     fn from_core(core: Core, cfg: Config, clock: C) -> Self {

@@ -36,8 +36,9 @@ pub use learned::{LIMIT_TTL, Learned, UNSUPPORTED_TTL};
 pub use method::{MethodClass, is_idempotent};
 pub use pace::Pace;
 pub use pool::{
-    Attempt, BadRequest, CallOptions, MachineTime, ManualTime, Name, Pinned, Pool, PoolBuilder,
-    PoolError, PoolEvent, Rejection, Servers, Sleep, Time, pool_error,
+    Admin, Attempt, BadRequest, CallOptions, ClassStatus, EndpointStatus, MachineTime, ManualTime,
+    Name, Pinned, Pool, PoolBuilder, PoolError, PoolEvent, PoolSnapshot, Rejection, Servers, Sleep,
+    Time, pool_error,
 };
 pub use reply::{NoAnswer, Reply, ReplyHeaders};
 pub use rules::{Rules, RulesError};

@@ -35,6 +35,11 @@ impl Held {
         Some(Self { permit: Some(permit), cancelled: Arc::default() })
     }
 
+    /// Whether a breaker waits to hear of it.
+    pub(crate) fn has_permit(&self) -> bool {
+        self.permit.is_some()
+    }
+
     /// Once it is set, dropping this is a cancelled call and no failed one.
     pub(crate) fn cancel_switch(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancelled)

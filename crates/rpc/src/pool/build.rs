@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Pool;
 use super::filters::Filters;
+use super::hedge::Hedging;
 use super::metrics::Metrics;
 use super::options::CallOptions;
 use super::servers::{Listener, Servers};
@@ -179,6 +180,7 @@ impl Pool {
             servers: servers.clone(),
             listener,
             filters: Filters::default(),
+            hedging: Hedging::default(),
             last_resort: Mutex::new(None),
             all_open: std::array::from_fn(|_| AtomicBool::new(false)),
             probing: AtomicBool::new(false),

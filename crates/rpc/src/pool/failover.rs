@@ -140,7 +140,7 @@ impl<'p> Run<'p> {
             }
         }
         let Some(held) = self.enter(target) else { return self.lost_race(index) };
-        let tried = self.attempt_or_hedge(index, held).await;
+        let (index, tried) = self.attempt_or_hedge(index, held).await;
         self.after(index, tried).await
     }
 
@@ -163,10 +163,6 @@ impl<'p> Run<'p> {
 
     pub(crate) async fn attempt(&self, index: usize, held: Held) -> Tried {
         self.pool.shared.attempt(self.target(index), self.call, held, self.deadline).await
-    }
-
-    async fn attempt_or_hedge(&mut self, index: usize, held: Held) -> Tried {
-        self.attempt(index, held).await
     }
 
     /// Draws the consequences of an attempt; a lone endpoint is given some time and asked again.
@@ -209,7 +205,7 @@ impl<'p> Run<'p> {
     }
 
     /// Whether an attempt ends the call.
-    fn learn_from(&mut self, index: usize, tried: Tried) -> Option<Ended> {
+    pub(crate) fn learn_from(&mut self, index: usize, tried: Tried) -> Option<Ended> {
         let is_final = tried.is_final();
         let Tried { verdict, payload, never_left, elapsed } = tried;
         if is_final && let Some(payload) = payload {

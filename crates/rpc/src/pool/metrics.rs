@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use fusebox_breaker::{EventKind, State};
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 
 use super::target::Target;
@@ -128,26 +129,24 @@ impl Metrics {
         counter!(name::EVENTS_DROPPED, "chain" => self.chain()).increment(count);
     }
 
-    pub(crate) fn stale(&self, provider: &str) {
-        let labels = [("chain", self.chain()), ("provider", provider.to_owned())];
-        counter!(name::STALE, &labels).increment(1);
-    }
-
-    /// A breaker went to a state: 0 closed, 1 half-open, 2 open.
-    pub(crate) fn transition(&self, provider: &str, class: &'static str, to: &'static str) {
+    /// Counts what happened to a breaker, and says so in the log.
+    pub(crate) fn event(&self, provider: &str, class: Option<MethodClass>, kind: &EventKind) {
         let labels = [
             ("chain", self.chain()),
             ("provider", provider.to_owned()),
-            ("class", class.to_owned()),
+            ("class", class.map_or("all", MethodClass::as_str).to_owned()),
         ];
-        let level = match to {
-            "closed" => 0.0,
-            "half-open" => 1.0,
-            _ => 2.0,
+        let (state, level) = match kind {
+            EventKind::Closed { .. } => (State::Closed, 0.0),
+            EventKind::HalfOpened { .. } => (State::HalfOpen, 1.0),
+            EventKind::Opened { .. } => (State::Open, 2.0),
+            EventKind::Stale { .. } => return counter!(name::STALE, &labels).increment(1),
+            _ => return,
         };
+        tracing::info!(provider, class = labels[2].1, %state, ?kind, "breaker");
         gauge!(name::BREAKER_STATE, &labels).set(level);
         let [chain, provider, class] = labels;
-        let labels = [chain, provider, class, ("to", to.to_owned())];
+        let labels = [chain, provider, class, ("to", state.to_string())];
         counter!(name::TRANSITIONS, &labels).increment(1);
     }
 }

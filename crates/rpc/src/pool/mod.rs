@@ -12,6 +12,7 @@ mod error;
 mod event;
 mod failover;
 mod filters;
+mod hedge;
 mod identity;
 mod logs;
 mod metrics;
@@ -19,11 +20,14 @@ mod note;
 mod options;
 mod pick;
 mod pin;
+mod probe;
 mod select;
 mod send;
 mod servers;
 mod service;
 mod shared;
+mod snapshot;
+mod status;
 mod target;
 mod time;
 mod wire;
@@ -37,6 +41,8 @@ pub use event::PoolEvent;
 pub use options::CallOptions;
 pub use pin::Pinned;
 pub use servers::Servers;
+pub use snapshot::PoolSnapshot;
+pub use status::{Admin, ClassStatus, EndpointStatus};
 pub use time::{MachineTime, ManualTime, Sleep, Time};
 
 use shared::Shared;
@@ -69,7 +75,12 @@ impl Pool {
             self.shared.metrics.events_dropped(lost);
             f(PoolEvent::Lost { count: lost });
         }
-        events.into_iter().for_each(f);
+        for event in events {
+            if let PoolEvent::Breaker { provider, class, event, .. } = &event {
+                self.shared.metrics.event(provider, *class, &event.kind);
+            }
+            f(event);
+        }
     }
 }
 

@@ -101,6 +101,7 @@ impl Shared {
     fn note_success(&self, target: &Target, call: &Call, tried: &Tried) {
         let Some(ResponsePayload::Success(result)) = &tried.payload else { return };
         let now = since_origin(self.time.now());
+        self.hedging.took(call.class, tried.elapsed);
         let mut known = target.state.known();
         known.took(call.class, tried.elapsed);
         let head = known.head;

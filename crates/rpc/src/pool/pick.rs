@@ -106,6 +106,32 @@ impl Shared {
         }
     }
 
+    /// A second endpoint for a call that the first is slow at: closed, not behind, not throttled, its chain known.
+    pub(crate) fn pick_hedge(
+        &self,
+        call: &Call,
+        options: &CallOptions,
+        running: &BTreeSet<usize>,
+    ) -> Option<usize> {
+        let now = self.time.now();
+        let head = self.head();
+        let fit = |index: &usize| {
+            let target = &self.targets[*index];
+            !running.contains(index)
+                && target.standing(call.class) == Standing::Closed
+                && matches!(target.state.known().identity, Identity::Verified(_))
+                && self.lack(call, *index, now).is_none()
+        };
+        let candidates: Vec<Candidate> = self
+            .eligible(options)
+            .into_iter()
+            .filter(fit)
+            .map(|index| self.candidate(call, options, index, Standing::Closed, head, now))
+            .filter(|candidate| candidate.tier == Tier::Closed)
+            .collect();
+        choose(self.cfg.strategy, &candidates, draw()).map(|best| best.index)
+    }
+
     fn ask(&self, best: Candidate, class: MethodClass, now: Tick) -> Pick {
         if best.tier == Tier::Rescue {
             lock(&self.targets[best.index].rescued)[place(class)] = Some(now);

@@ -7,6 +7,7 @@ use fusebox_breaker::Tick;
 
 use super::event::PoolEvent;
 use super::filters::Filters;
+use super::hedge::Hedging;
 use super::metrics::Metrics;
 use super::servers::{Listener, Servers};
 use super::target::Target;
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) servers: Servers,
     pub(crate) listener: Listener,
     pub(crate) filters: Filters,
+    pub(crate) hedging: Hedging,
     /// When the last call without a permit was made.
     pub(crate) last_resort: Mutex<Option<Tick>>,
     /// For which classes nothing was usable when last looked at, in the order of the classes.

@@ -4,6 +4,7 @@ mod batches;
 mod calls;
 mod cases;
 mod logs;
+mod probes;
 mod secrets;
 mod sends;
 mod support;

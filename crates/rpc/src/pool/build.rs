@@ -12,7 +12,9 @@ use super::metrics::Metrics;
 use super::options::CallOptions;
 use super::servers::{Listener, Servers};
 use super::shared::Shared;
+use super::socket::Line;
 use super::target::{Target, header_map};
+use super::wake::Wakes;
 use super::wire::Http;
 use crate::config::{ChainConfig, ConfigError, ConfigErrors, Problem, ProviderConfig, RpcConfig};
 use crate::endpoint::{BreakerKey, Endpoint};
@@ -162,16 +164,20 @@ impl Pool {
             ConfigErrors(vec![ConfigError { key: key.clone(), problem: Problem::Tls }])
         })?;
         let listener = servers.listen(profile);
-        let (targets, problems) = targets(&cfg, &key, servers, &listener);
+        let Endpoints { targets, lines, problems } = endpoints(&cfg, &key, servers, &listener);
         if !problems.is_empty() {
             return Err(ConfigErrors(problems));
         }
         let mut scrubber = Scrubber::default();
-        targets.iter().for_each(|target| target.endpoint.teach(&mut scrubber));
+        let all = targets.iter().map(|target| &target.endpoint);
+        all.chain(lines.iter().map(|line| &line.endpoint))
+            .for_each(|endpoint| endpoint.teach(&mut scrubber));
         let shared = Shared {
             chain,
             cfg,
             targets,
+            lines,
+            wakes: Wakes::default(),
             time: Arc::clone(servers.time()),
             rules: Arc::new(rules.unwrap_or_else(|| Rules::shipped().clone())),
             http,
@@ -189,24 +195,38 @@ impl Pool {
     }
 }
 
-/// All endpoints that calls go to, in the order of the file, and what is wrong with them.
-fn targets(
-    cfg: &ChainConfig,
-    key: &str,
-    servers: &Servers,
-    listener: &Listener,
-) -> (Vec<Target>, Vec<ConfigError>) {
-    let mut targets = Vec::new();
-    let mut problems = Vec::new();
+/// What calls go to, what wakes, and what is wrong with them, in the order of the file.
+#[derive(Default)]
+struct Endpoints {
+    targets: Vec<Target>,
+    lines: Vec<Line>,
+    problems: Vec<ConfigError>,
+}
+
+fn endpoints(cfg: &ChainConfig, key: &str, servers: &Servers, listener: &Listener) -> Endpoints {
+    let mut all = Endpoints::default();
     for (i, provider) in cfg.providers.iter().enumerate() {
         let at = format!("{key}.provider[{i}]");
-        let Some(endpoint) = provider.http.as_ref().or(provider.ws.as_ref()) else { continue };
-        match target(provider, endpoint, &at, servers, listener) {
-            Ok(target) => targets.push(target),
-            Err((key, problem)) => problems.push(ConfigError { key, problem }),
+        if let Some(endpoint) = &provider.http {
+            match target(provider, endpoint, &at, servers, listener) {
+                Ok(target) => all.targets.push(target),
+                Err((key, problem)) => all.problems.push(ConfigError { key, problem }),
+            }
+        }
+        if let Some(endpoint) = &provider.ws {
+            // The same rules and breakers; of its classes only the heads are heard.
+            match target(provider, endpoint, &at, servers, listener) {
+                Ok(Target { name, endpoint, headers, breakers: [breaker, ..], .. }) => {
+                    all.lines.push(Line { name, endpoint, headers, breaker });
+                }
+                Err((key, problem)) => all.problems.push(ConfigError { key, problem }),
+            }
         }
     }
-    (targets, problems)
+    if all.targets.is_empty() && all.problems.is_empty() {
+        all.problems.push(ConfigError { key: key.to_owned(), problem: Problem::NoHttp });
+    }
+    all
 }
 
 fn target(

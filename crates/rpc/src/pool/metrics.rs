@@ -26,6 +26,7 @@ mod name {
     pub(super) const LAST_RESORT: &str = "fusebox_rpc_last_resort_total";
     pub(super) const STALE: &str = "fusebox_rpc_stale_results_total";
     pub(super) const EVENTS_DROPPED: &str = "fusebox_rpc_events_dropped_total";
+    pub(super) const WS_RECONNECTS: &str = "fusebox_rpc_ws_reconnects_total";
     pub(super) const UNKNOWN: &str = "fusebox_rpc_unknown_payloads_total";
 }
 
@@ -127,6 +128,11 @@ impl Metrics {
 
     pub(crate) fn events_dropped(&self, count: u64) {
         counter!(name::EVENTS_DROPPED, "chain" => self.chain()).increment(count);
+    }
+
+    pub(crate) fn ws_reconnect(&self, provider: &str) {
+        let labels = [("chain", self.chain()), ("provider", provider.to_owned())];
+        counter!(name::WS_RECONNECTS, &labels).increment(1);
     }
 
     /// Counts what happened to a breaker, and says so in the log.

@@ -27,9 +27,11 @@ mod servers;
 mod service;
 mod shared;
 mod snapshot;
+mod socket;
 mod status;
 mod target;
 mod time;
+mod wake;
 mod wire;
 
 use std::fmt;
@@ -44,6 +46,7 @@ pub use servers::Servers;
 pub use snapshot::PoolSnapshot;
 pub use status::{Admin, ClassStatus, EndpointStatus};
 pub use time::{MachineTime, ManualTime, Sleep, Time};
+pub use wake::Wake;
 
 use shared::Shared;
 

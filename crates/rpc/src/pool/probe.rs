@@ -47,17 +47,19 @@ impl Drop for Probing<'_> {
 }
 
 impl Pool {
-    /// Probes all endpoints, until `shutdown`. Optional: without it, real calls do what it does, later.
+    /// Probes all endpoints and listens to all WebSockets, until `shutdown`. Optional: without it, real calls bring
+    /// endpoints back, later, and there are no [wake-ups](Pool::wakeups).
     ///
-    /// Ends when `shutdown` does; what was under way then is cancelled and counts for nothing.
+    /// What is under way at the end is cancelled and counts for nothing.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
         let shared = &self.shared;
         shared.probing.store(true, Ordering::Relaxed);
         let _probing = Probing(shared);
         let probes = join_all(shared.targets.iter().map(|target| shared.probe_on(target)));
+        let lines = join_all(shared.lines.iter().map(|line| shared.listen(line)));
         tokio::select! {
             () = shutdown => {}
-            _ = probes => {}
+            _ = futures_util::future::join3(probes, lines, self.poll_heads()) => {}
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use alloy::rpc::client::RpcClient;
 use alloy::rpc::json_rpc::{RequestPacket, Response, ResponsePacket, SerializedRequest};
@@ -13,15 +12,13 @@ use super::Pool;
 use super::answer::{Payload, refusal};
 use super::call::Call;
 use super::error::{BadRequest, PoolError};
+use super::wake::POLL_INTERVAL;
 
 /// What geth takes at most. A longer body is refused by most nodes after it has been sent.
 const MAX_REQUEST: usize = 5 * 1024 * 1024;
 
 /// JSON-RPC's "method not found".
 const NOT_FOUND: i64 = -32_601;
-
-/// How often alloy's pollers ask for new blocks, unless the block time is configured: an L1 slot is 12 s.
-const POLL_INTERVAL: Duration = Duration::from_secs(4);
 
 impl Pool {
     /// The pool as a client for alloy's providers.

@@ -10,8 +10,10 @@ use super::filters::Filters;
 use super::hedge::Hedging;
 use super::metrics::Metrics;
 use super::servers::{Listener, Servers};
+use super::socket::Line;
 use super::target::Target;
 use super::time::Clk;
+use super::wake::Wakes;
 use super::wire::Http;
 use crate::config::ChainConfig;
 use crate::rules::Rules;
@@ -23,6 +25,9 @@ pub(crate) struct Shared {
     pub(crate) chain: u64,
     pub(crate) cfg: ChainConfig,
     pub(crate) targets: Vec<Target>,
+    /// WebSockets, which only wake.
+    pub(crate) lines: Vec<Line>,
+    pub(crate) wakes: Wakes,
     pub(crate) time: Clk,
     pub(crate) rules: Arc<Rules>,
     pub(crate) http: Http,

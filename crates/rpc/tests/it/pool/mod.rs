@@ -8,3 +8,4 @@ mod probes;
 mod secrets;
 mod sends;
 mod support;
+mod wakes;

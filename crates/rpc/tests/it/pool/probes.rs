@@ -14,10 +14,10 @@ use super::support::{ask, call, error, events, node, of, opened, passing, warm};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Runs the pool's background work until it is dropped.
-struct Running(tokio::task::JoinHandle<()>);
+pub(super) struct Running(tokio::task::JoinHandle<()>);
 
 impl Running {
-    fn start(pool: &Pool) -> Self {
+    pub(super) fn start(pool: &Pool) -> Self {
         let pool = pool.clone();
         Self(tokio::spawn(async move { pool.run(std::future::pending()).await }))
     }

@@ -1,0 +1,131 @@
+//! Wake-ups: early where a WebSocket works, and not missed where none does.
+
+use std::time::Duration;
+
+use fusebox_rpc::{ManualTime, Pool, PoolEvent};
+use fusebox_testkit::{Chain, Door, Node, any, on};
+use futures_util::StreamExt;
+use serde_json::json;
+
+use super::probes::Running;
+use super::support::{events, passing, pool};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn both(time: &ManualTime, node: &Node, ws: &Node) -> Pool {
+    pool(time)
+        .provider_with(json!({ "name": "a", "http": node.url(), "ws": ws.ws_url() }))
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_new_head_wakes_without_a_poll() {
+    let chain = Chain::new();
+    let node = Node::scripted(&chain).start().await.unwrap();
+    let time = ManualTime::new();
+    let pool = both(&time, &node, &node);
+    let mut wakes = std::pin::pin!(pool.wakeups());
+    let _running = Running::start(&pool);
+    node.called("eth_subscribe", 1).await;
+    for number in 1..=3 {
+        // Before the subscription is answered a block is not told of.
+        let wake = loop {
+            let mined = chain.mine_empty(1);
+            tokio::select! {
+                wake = wakes.next() => break (wake.unwrap(), mined),
+                () = async { for _ in 0..1_000 { tokio::task::yield_now().await } } => {}
+            }
+        };
+        assert!(wake.0.number >= number && wake.0.number <= wake.1.number);
+    }
+    assert_eq!(fusebox_breaker::Clock::now(&time).as_nanos(), 0, "no time has passed");
+}
+
+#[tokio::test]
+async fn case_13_a_socket_that_fails_is_no_loop_and_no_block_is_missed() {
+    let chain = Chain::new();
+    let node = Node::scripted(&chain).start().await.unwrap();
+    let garbage = Node::scripted(&chain).start().await.unwrap();
+    garbage.door(Door::Garbage).await;
+    let time = ManualTime::new();
+    let pool = both(&time, &node, &garbage);
+    let mut wakes = std::pin::pin!(pool.wakeups());
+    let _running = Running::start(&pool);
+    for number in 1..=5 {
+        chain.mine_empty(1);
+        let wake = passing(&time, wakes.next()).await.unwrap();
+        assert_eq!(wake.number, number);
+    }
+    for _ in 0..6_000 {
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        time.advance(Duration::from_millis(10));
+    }
+    let connects = garbage.connections("main");
+    assert!((5..=14).contains(&connects), "{connects} in {:?}", fusebox_breaker::Clock::now(&time));
+}
+
+#[tokio::test]
+async fn frames_that_cannot_be_read_end_the_connection_after_ten() {
+    let chain = Chain::new();
+    let node = Node::scripted(&chain)
+        .rule(on("newHeads").named("garbled").first(10).invalid_json())
+        .start()
+        .await
+        .unwrap();
+    let time = ManualTime::new();
+    let pool = both(&time, &node, &node);
+    let _running = Running::start(&pool);
+    node.called("eth_subscribe", 1).await;
+    while node.fired("garbled") < 10 {
+        chain.mine_empty(1);
+        tokio::task::yield_now().await;
+    }
+    passing(&time, node.called("eth_subscribe", 2)).await;
+}
+
+#[tokio::test]
+async fn a_silent_socket_is_given_up_after_a_minute() {
+    let chain = Chain::new();
+    let node = Node::scripted(&chain).start().await.unwrap();
+    let time = ManualTime::new();
+    let pool = both(&time, &node, &node);
+    let _running = Running::start(&pool);
+    node.called("eth_subscribe", 1).await;
+    passing(&time, node.called("eth_subscribe", 2)).await;
+    let passed = fusebox_breaker::Clock::now(&time).as_nanos();
+    assert!(passed >= (60 * SECOND).as_nanos() as u64, "{passed}");
+}
+
+#[tokio::test]
+async fn a_socket_of_another_chain_wakes_nobody() {
+    let chain = Chain::new();
+    let node = Node::scripted(&chain).start().await.unwrap();
+    let wrong = Node::scripted(&chain).rule(any().chain_id(5)).start().await.unwrap();
+    let time = ManualTime::new();
+    let pool = both(&time, &node, &wrong);
+    let _running = Running::start(&pool);
+    wrong.called("eth_chainId", 1).await;
+    let told = passing(&time, async {
+        loop {
+            let told = events(&pool);
+            if told.iter().any(|event| matches!(event, PoolEvent::WrongChain { .. })) {
+                return told;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    told.await;
+    assert_eq!(wrong.calls("eth_chainId").len(), 1);
+}
+
+#[tokio::test]
+async fn a_pool_of_websockets_alone_is_refused() {
+    let time = ManualTime::new();
+    let built =
+        pool(&time).provider_with(json!({ "name": "a", "ws": "ws://127.0.0.1:1/" })).build();
+    let refused = built.unwrap_err().to_string();
+    assert!(refused.contains("has no provider with http"), "{refused}");
+}

@@ -38,7 +38,7 @@ pub use pace::Pace;
 pub use pool::{
     Admin, Attempt, BadRequest, CallOptions, ClassStatus, EndpointStatus, MachineTime, ManualTime,
     Name, Pinned, Pool, PoolBuilder, PoolError, PoolEvent, PoolSnapshot, Rejection, Servers, Sleep,
-    Time, pool_error,
+    Time, Wake, pool_error,
 };
 pub use reply::{NoAnswer, Reply, ReplyHeaders};
 pub use rules::{Rules, RulesError};

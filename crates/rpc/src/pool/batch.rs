@@ -203,7 +203,7 @@ fn join(calls: &[&Call]) -> Bytes {
 /// What a batch means to the breaker: good if anything in it was, bad only if all of it was.
 fn together(tried: &[Tried]) -> Outcome {
     let outcomes: Vec<Outcome> = tried.iter().map(|tried| outcome(&tried.verdict)).collect();
-    let rank = |wanted: Outcome| outcomes.iter().any(|outcome| *outcome == wanted);
+    let rank = |wanted: Outcome| outcomes.contains(&wanted);
     if rank(Outcome::Success) {
         Outcome::Success
     } else if rank(Outcome::Answered) {

@@ -7,6 +7,7 @@ use alloy::rpc::client::RpcClient;
 use alloy::rpc::json_rpc::{RequestPacket, Response, ResponsePacket, SerializedRequest};
 use alloy::transports::{TransportError, TransportFut};
 use tower_service::Service;
+use tracing::Instrument;
 
 use super::Pool;
 use super::answer::{Payload, refusal};
@@ -60,6 +61,11 @@ impl Pool {
 
     /// Sends a single call the way its method has to go.
     pub(crate) async fn route(&self, call: &Call) -> Result<Payload, PoolError> {
+        let span = tracing::debug_span!("rpc", method = call.method, class = call.class.as_str());
+        self.route_in_span(call).instrument(span).await
+    }
+
+    async fn route_in_span(&self, call: &Call) -> Result<Payload, PoolError> {
         let deadline = self.deadline();
         match call.method.as_str() {
             "eth_subscribe" | "eth_unsubscribe" => Ok(refusal(

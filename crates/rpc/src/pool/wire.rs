@@ -134,3 +134,67 @@ fn is_tls(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
         .iter()
         .any(|part| text.contains(part))
 }
+
+#[cfg(test)]
+mod tests {
+    use fusebox_testkit::{Chain, HttpReply, Node, on};
+    use serde_json::json;
+
+    use super::*;
+
+    /// What becomes of an answer whose body has so many bytes, where 100 are read.
+    async fn received(reply: HttpReply) -> Received {
+        let rule = on("eth_call").http(reply);
+        let node = Node::scripted(Chain::new()).rule(rule).start().await.unwrap();
+        let http = Http::new(Duration::from_secs(5)).unwrap().with_max_body(100);
+        let body = json!({ "id": 1, "method": "eth_call", "params": [] }).to_string();
+        http.send(&node.url().parse().unwrap(), HeaderMap::new(), body.into()).await
+    }
+
+    #[tokio::test]
+    async fn a_body_is_read_up_to_its_cap() {
+        for (bytes, fits) in [(99, true), (100, true), (101, false), (1_000_000, false)] {
+            let got = received(HttpReply::new(200).body("x".repeat(bytes))).await;
+            match got {
+                Received::Answer(raw) => assert!(fits && raw.body.len() == bytes, "{bytes}"),
+                Received::Oversized => assert!(!fits, "{bytes}"),
+                Received::Nothing(nothing) => panic!("{bytes}: {nothing:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn status_headers_and_body_stay_together() {
+        let reply = HttpReply::new(429).header("retry-after", "7").body("{\"error\":\"x\"}");
+        let Received::Answer(raw) = received(reply).await else { panic!("no answer") };
+        let Reply::Http { status, headers, body } = raw.reply(&raw.body) else {
+            panic!("not HTTP")
+        };
+        assert_eq!(
+            (status, headers.retry_after, body),
+            (429, Some("7"), &b"{\"error\":\"x\"}"[..])
+        );
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_an_answer_and_not_followed() {
+        let reply = HttpReply::new(307).header("location", "http://127.0.0.1:1/");
+        let Received::Answer(raw) = received(reply).await else { panic!("followed") };
+        assert_eq!(raw.status, Some(307));
+    }
+
+    #[tokio::test]
+    async fn what_kind_of_connection_failed_is_told_apart() {
+        let http = Http::new(Duration::from_secs(5)).unwrap();
+        let node = Node::scripted(Chain::new()).start().await.unwrap();
+        node.door(fusebox_testkit::Door::TlsGarbage).await;
+        for (url, want) in [
+            (node.https_url(), NoAnswer::Tls),
+            ("http://no-such-host.invalid/".to_owned(), NoAnswer::Dns),
+            ("http://127.0.0.1:1/".to_owned(), NoAnswer::Connect),
+        ] {
+            let got = http.send(&url.parse().unwrap(), HeaderMap::new(), Bytes::new()).await;
+            assert!(matches!(got, Received::Nothing(got) if got == want), "{url}: {got:?}");
+        }
+    }
+}

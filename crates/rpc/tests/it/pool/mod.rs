@@ -3,6 +3,8 @@
 mod batches;
 mod calls;
 mod cases;
+mod cases_later;
+mod heard;
 mod logs;
 mod probes;
 mod secrets;

@@ -4,6 +4,7 @@ use fusebox_rpc::{ManualTime, Pool};
 use fusebox_testkit::{Door, HttpReply, RpcError, on};
 use serde_json::json;
 
+use super::heard::Heard;
 use super::support::{ask, events, node, passing, pool};
 
 const MARK: &str = "MARKER5ecret0123456789";
@@ -37,6 +38,9 @@ async fn every_way_to_fail_keeps_url_and_headers_to_itself() {
         on("evm_mine").error(quoted(-32602, "invalid params")),
         on("eth_chainId").answer(MARK),
     ];
+    let heard = Heard::default();
+    let _metrics = metrics::set_default_local_recorder(&heard);
+    let _traces = tracing::subscriber::set_default(heard.clone());
     let mut shown = String::new();
     for rule in rules {
         let node = node().rule(rule).start().await.unwrap();
@@ -58,6 +62,10 @@ async fn every_way_to_fail_keeps_url_and_headers_to_itself() {
     let (time, dns) = secret("http://no-such-host.invalid");
     let failed = passing(&time, ask(&dns, "evm_mine", json!([]))).await.unwrap_err();
     shown += &format!("{failed} {failed:?} {dns:?}\n");
+    shown += &heard.text();
+    for told in ["fusebox_rpc_requests_total", "attempt", "wrong chain", "unknown error"] {
+        assert!(shown.contains(told), "{told}");
+    }
     let found = shown.lines().find(|line| line.contains(MARK));
     assert_eq!(found, None);
     assert!(shown.contains("[redacted]"), "the nodes did quote it");

@@ -19,7 +19,7 @@ pub(crate) fn chain() -> Chain {
 }
 
 pub(crate) fn node() -> NodeBuilder {
-    Node::scripted(&chain())
+    Node::scripted(chain())
 }
 
 /// A pool with the breakers of the design's cases: threshold 5, success 2, 60 s to 600 s, no jitter.

@@ -147,8 +147,12 @@ impl Shared {
 
     /// Settles a permit, and opens what has to open with it.
     pub(crate) fn settle(&self, target: &Target, class: MethodClass, held: Held, outcome: Outcome) {
+        let before = target.breaker(class).view().generation;
         let era = held.settle(outcome);
-        if let (Some(era), Outcome::Failure(failure)) = (era, outcome) {
+        // A result of an earlier era has opened nothing.
+        if let (Some(era), Outcome::Failure(failure)) = (era, outcome)
+            && era == before
+        {
             target.trip_siblings(class, failure.category, era);
         }
     }

@@ -4,11 +4,14 @@
 //! asked elsewhere, alone, and answers return in the caller's order whatever the node's was.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use alloy::rpc::json_rpc::Response;
 use bytes::Bytes;
 use fusebox_breaker::{Outcome, Tick};
+use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::stream;
 use reqwest::header::HeaderMap;
 
 use super::Pool;
@@ -22,7 +25,10 @@ use super::target::Target;
 use super::wire::Received;
 use crate::batch::batch_elements;
 use crate::method::MethodClass;
-use crate::verdict::{Category, Reason, Verdict};
+use crate::verdict::{Category, Lack, Reason, Verdict};
+
+/// How many elements of a broken batch are asked at once. All of them would be the burst that the batch avoided.
+const MOST_AT_ONCE: usize = 8;
 
 /// An element's place in the batch, and what became of it.
 type Answered = (usize, Result<Payload, PoolError>);
@@ -97,7 +103,14 @@ impl Pool {
             let Some(held) = Held::acquire(target.breaker(first.class)) else { continue };
             let members: Vec<&Call> = left.iter().map(|at| &calls[*at]).collect();
             let judged = self.exchange_batch(target, &members, held, deadline).await;
-            let whole = judged.iter().all(|tried| tried.verdict.penalty);
+            let whole = judged.iter().all(|tried| !tried.is_final());
+            let too_many =
+                |tried: &Tried| matches!(tried.verdict.lack, Some(Lack::Batch | Lack::Request));
+            if judged.iter().all(too_many) {
+                // Alone its elements are welcome there.
+                tried.remove(&index);
+                break;
+            }
             let mut again = Vec::new();
             for (at, tried) in left.iter().zip(judged) {
                 let is_final = tried.is_final();
@@ -112,9 +125,14 @@ impl Pool {
             }
         }
         // What is left goes alone: elsewhere first, or in pieces, or with the errors of a single call.
-        let rest = left.iter().map(|at| self.elsewhere(&calls[*at], &tried, deadline));
-        let rest = join_all(rest).await;
-        answered.extend(left.into_iter().zip(rest));
+        // A list first: futures made as they are asked for would not be `Send` for every lifetime.
+        let mut rest = Vec::new();
+        for at in left {
+            let call = self.elsewhere(&calls[at], &tried, deadline);
+            rest.push(async move { (at, call.await) });
+        }
+        let rest: Vec<Answered> = stream::iter(rest).buffered(MOST_AT_ONCE).collect().await;
+        answered.extend(rest);
         answered
     }
 
@@ -147,7 +165,8 @@ impl Pool {
         let shared = &self.shared;
         let class = calls[0].class;
         let started = shared.time.now();
-        let until = deadline.min(started.after(shared.attempt_deadline(class)));
+        let longest = calls.iter().map(|call| shared.attempt_deadline(call.class)).max();
+        let until = deadline.min(started.after(longest.unwrap_or_default()));
         let headers = calls.iter().fold(HeaderMap::new(), |mut all, call| {
             all.extend(call.headers.clone());
             all
@@ -167,7 +186,7 @@ impl Pool {
         target: &Target,
         calls: &[&Call],
         received: &Received,
-        elapsed: std::time::Duration,
+        elapsed: Duration,
     ) -> Vec<Tried> {
         let whole = |call: &&Call| self.shared.judge(target, call, received, elapsed);
         let Received::Answer(raw) = received else { return calls.iter().map(whole).collect() };

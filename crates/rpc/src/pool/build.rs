@@ -26,6 +26,10 @@ use crate::scrub::Scrubber;
 /// The profile of pools that are built by hand.
 const PROFILE: &str = "default";
 
+/// How many events each of a breaker's two rings holds, where nothing is configured. An endpoint has six breakers: at
+/// the breaker's own default their rings would take more than a megabyte.
+const EVENTS: usize = 128;
+
 /// A pool without a file; see [`Pool::builder`].
 #[derive(Clone)]
 #[must_use = "nothing happens before build()"]
@@ -236,7 +240,9 @@ fn target(
     servers: &Servers,
     listener: &Listener,
 ) -> Result<Target, (String, Problem)> {
-    let settings = Value::Object(provider.breaker.settings().clone());
+    let mut settings = provider.breaker.settings().clone();
+    settings.entry("event_capacity").or_insert(EVENTS.into());
+    let settings = Value::Object(settings);
     let unfit = |why: String| (format!("{key}.breaker"), Problem::Breaker { why });
     let rules: fusebox_breaker::Config =
         serde_json::from_value(settings).map_err(|error| unfit(error.to_string()))?;

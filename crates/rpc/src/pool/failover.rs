@@ -185,7 +185,8 @@ impl<'p> Run<'p> {
             || !self.target(index).standing(self.call.class).is_usable();
         if ended.is_none() && again && !is_last && category != Category::RateLimit {
             let time = &self.pool.shared.time;
-            let back_off = LONE_BACKOFF * 2u32.pow(self.attempts.len().saturating_sub(1) as u32);
+            let doublings = self.attempts.len().saturating_sub(1).min(MAX_ATTEMPTS) as u32;
+            let back_off = LONE_BACKOFF * 2_u32.pow(doublings);
             let jitter = back_off / 100 * (draw() % (LONE_JITTER + 1)) as u32;
             time.sleep_until(time.now().after(back_off + jitter).min(self.deadline)).await;
         }

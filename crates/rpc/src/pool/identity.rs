@@ -5,12 +5,15 @@
 
 use alloy::rpc::json_rpc::ResponsePayload;
 use fusebox_breaker::Tick;
+use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::Pool;
 use super::answer::Payload;
 use super::attempt::{Held, Tried};
 use super::call::Call;
+use super::error::Rejection;
 use super::event::PoolEvent;
 use super::servers::Identity;
 use super::shared::Shared;
@@ -31,6 +34,24 @@ pub(crate) enum Unidentified {
     Failed(Tried),
     /// It serves another chain.
     Wrong,
+}
+
+impl Pool {
+    /// Asks every endpoint for its chain, for programs that would rather not start than start wrong.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection::ForcedOpen`]: every one of them serves another chain. One that cannot be reached is not wrong.
+    pub async fn ready(&self) -> Result<(), Rejection> {
+        let deadline = self.deadline();
+        let checks =
+            self.shared.targets.iter().map(|target| self.shared.identify(target, deadline));
+        let wrong = |check: &Result<(), Unidentified>| matches!(check, Err(Unidentified::Wrong));
+        match join_all(checks).await.iter().all(wrong) {
+            true => Err(Rejection::ForcedOpen),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Shared {

@@ -138,3 +138,27 @@ async fn an_empty_batch_is_refused_here() {
     let refused = pool.call(alloy::rpc::json_rpc::RequestPacket::Batch(vec![])).await.unwrap_err();
     assert_eq!(pool_error(&refused), Some(&PoolError::BadRequest(BadRequest::EmptyBatch)));
 }
+
+#[tokio::test]
+async fn a_batch_that_is_refused_for_its_rate_goes_elsewhere_as_a_whole() {
+    let a = node().rule(on("eth_call").http(HttpReply::new(429))).start().await.unwrap();
+    let b = node().start().await.unwrap();
+    let pool = two(&a, &b).await;
+    let answers = batch(&pool.client(), &three()).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    let request = |method: &str| b.calls(method).last().unwrap().request;
+    assert_eq!(request("eth_call"), request("eth_getBalance"));
+    assert!(opened(&pool).is_empty());
+}
+
+#[tokio::test]
+async fn where_no_batches_are_served_its_elements_go_alone() {
+    let refusal = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch requests are not supported"}}"#;
+    let a = node().start().await.unwrap();
+    let pool = of(&ManualTime::new(), &[("a", &a)]).build().unwrap();
+    warm(&pool, &["a"]).await;
+    a.add(on("eth_call").first(1).http(HttpReply::new(200).body(refusal)));
+    let answers = batch(&pool.client(), &three()).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(a.calls("eth_call").len(), 2);
+}

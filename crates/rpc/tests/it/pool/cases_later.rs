@@ -91,11 +91,15 @@ async fn case_01_a_neutral_probe_leaves_its_slot_to_the_next_call() {
     time.advance(60 * SECOND);
     node.clear();
     node.add(on("evm_mine").error(RpcError::new(-32000, "header not found")));
-    for _ in 0..100 {
+    for _ in 0..1_000 {
         let answer = super::support::node_error(ask(&pool, "evm_mine", json!([])).await);
         assert_eq!(answer.0, -32000);
     }
-    assert_eq!(node.calls("evm_mine").len(), 105);
+    assert_eq!(node.calls("evm_mine").len(), 1_005);
+    let status = pool.status();
+    let breaker = status[0].classes.iter().find(|entry| entry.class == MethodClass::Other);
+    let breaker = breaker.unwrap().breaker;
+    assert_eq!((breaker.state, breaker.in_flight), (fusebox_breaker::State::HalfOpen, 0));
 }
 
 #[tokio::test]
@@ -137,4 +141,38 @@ async fn the_endpoints_recover_by_real_calls_where_no_probe_runs() {
         call(&pool).await.unwrap();
     }
     assert_eq!(seen(&first), 6 + 10, "closed again after the second");
+}
+
+#[tokio::test]
+async fn case_08_a_good_call_on_another_key_ends_no_streak() {
+    let bad = HttpReply::new(500);
+    let node = node().rule(on("evm_mine").http(bad)).start().await.unwrap();
+    let pool = of(&ManualTime::new(), &[("a", &node)]).build().unwrap();
+    warm(&pool, &["a"]).await;
+    for _ in 0..4 {
+        ask(&pool, "evm_mine", json!([])).await.unwrap_err();
+    }
+    call(&pool).await.unwrap();
+    assert!(opened(&pool).is_empty());
+    ask(&pool, "evm_mine", json!([])).await.unwrap_err();
+    assert_eq!(opened(&pool).len(), 1);
+}
+
+#[tokio::test]
+async fn a_dropped_call_is_a_dropped_permit() {
+    let node = node().rule(on("evm_mine").hang()).start().await.unwrap();
+    let pool = of(&ManualTime::new(), &[("a", &node)]).build().unwrap();
+    warm(&pool, &["a"]).await;
+    for i in 1..=5 {
+        let pool = pool.clone();
+        let asked = tokio::spawn(async move { ask(&pool, "evm_mine", json!([])).await });
+        node.called("evm_mine", i).await;
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+    }
+    assert_eq!(
+        opened(&pool).len(),
+        1,
+        "a caller that gives up on a hanging call has met a failure"
+    );
 }

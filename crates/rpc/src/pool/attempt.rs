@@ -226,6 +226,10 @@ impl Shared {
             }
             Reply::None(_) => None,
         };
+        // A result that is none (in a 500, under another id) must not come back as one when all else fails. `null` for
+        // a block that nobody has may.
+        let is_result = matches!(verdict.category, Category::Success | Category::DataUnavailable);
+        let payload = payload.filter(|payload| is_result || payload.is_error());
         (verdict, payload)
     }
 }

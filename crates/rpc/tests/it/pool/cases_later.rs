@@ -56,6 +56,18 @@ async fn case_19_a_result_in_a_500_is_no_success() {
 }
 
 #[tokio::test]
+async fn case_19_a_result_that_is_none_is_not_returned_when_all_else_fails() {
+    for rule in [on("eth_call").status(500), on("eth_call").wrong_id()] {
+        let node = node().rule(rule).start().await.unwrap();
+        let (a, b) = (node.url(), format!("{}/b", node.url()));
+        let time = ManualTime::new();
+        let pool = super::support::pool(&time).provider("a", &a).provider("b", &b).build().unwrap();
+        assert!(matches!(error(call(&pool).await), PoolError::Exhausted { .. }));
+        assert_eq!(node.calls("eth_call").len(), 2);
+    }
+}
+
+#[tokio::test]
 async fn case_20_two_profiles_share_a_servers_breaker_and_hear_of_it_by_their_own_names() {
     let node = node().rule(on("evm_mine").http(HttpReply::new(500))).start().await.unwrap();
     let provider = |name: &str| json!({ "chain": { "31337": { "provider": [{ "name": name, "http": node.url() }] } } });

@@ -96,6 +96,7 @@ impl Pool {
             tried.insert(index);
             let target = &self.shared.targets[index];
             if self.shared.identify(target, deadline).await.is_err()
+                || time.now() >= deadline
                 || !target.take_pace(time.now())
             {
                 continue;

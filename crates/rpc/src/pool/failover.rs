@@ -144,9 +144,11 @@ impl<'p> Run<'p> {
         self.after(index, tried).await
     }
 
-    /// A permit and a token, if both can be had now.
+    /// A permit and a token, if both can be had now. None after the deadline: the attempt would fail at once, and the
+    /// endpoint would pay for it.
     pub(crate) fn enter(&self, target: &Target) -> Option<Held> {
-        if !target.take_pace(self.pool.shared.time.now()) {
+        let now = self.pool.shared.time.now();
+        if now >= self.deadline || !target.take_pace(now) {
             return None;
         }
         Held::acquire(target.breaker(self.call.class))

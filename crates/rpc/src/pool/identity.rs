@@ -109,7 +109,8 @@ impl Shared {
         params: serde_json::Value,
         deadline: Tick,
     ) -> Result<Payload, Unidentified> {
-        if !target.take_pace(self.time.now()) {
+        let now = self.time.now();
+        if now >= deadline || !target.take_pace(now) {
             return Err(Unidentified::NotNow);
         }
         let held = Held::acquire(target.breaker(MethodClass::Head)).ok_or(Unidentified::NotNow)?;

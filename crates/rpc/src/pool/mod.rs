@@ -70,7 +70,15 @@ impl Pool {
         self.shared.chain
     }
 
+    /// Shutdown: from now on a call that is dropped counts for nothing, so that ending tasks invents no failure.
+    pub fn seal(&self) {
+        let breakers = self.shared.targets.iter().flat_map(|target| &target.breakers);
+        breakers.for_each(|breaker| breaker.seal());
+    }
+
     /// Takes all events since the last drain, oldest first. `f` may call the pool: no lock is held.
+    ///
+    /// This is also when transitions reach metrics and log. Do it every second or so.
     pub fn drain(&self, mut f: impl FnMut(PoolEvent)) {
         self.shared.servers.pump();
         let (events, lost) = self.shared.listener.queue.take();

@@ -15,7 +15,6 @@ use super::attempt::{Held, Tried};
 use super::call::Call;
 use super::error::PoolError;
 use super::failover::{Ended, Run};
-use crate::method::MethodClass;
 use crate::verdict::{Category, Reason};
 
 /// The rule for "already known", which after a send of our own is good news.
@@ -90,7 +89,9 @@ impl Pool {
     pub(crate) async fn once(&self, index: usize, call: &Call, deadline: Tick) -> Option<Tried> {
         let target = &self.shared.targets[index];
         self.shared.identify(target, deadline).await.ok()?;
-        if !target.take_pace(self.shared.time.now()) {
+        let now = self.shared.time.now();
+        // Past the deadline the attempt would fail at once, and the endpoint would pay for it.
+        if now >= deadline || !target.take_pace(now) {
             return None;
         }
         let held = Held::acquire(target.breaker(call.class))?;
@@ -100,7 +101,6 @@ impl Pool {
 
 /// The hash of the transaction that a call sends.
 fn hash(call: &Call) -> Option<String> {
-    debug_assert_eq!(call.class, MethodClass::Send);
     let raw = hex::decode(call.params().get(0)?.as_str()?).ok()?;
     Some(hex::encode_prefixed(keccak256(raw)))
 }

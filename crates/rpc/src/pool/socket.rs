@@ -101,10 +101,15 @@ struct Params<'a> {
 }
 
 impl Shared {
-    /// Listens to one endpoint, for ever, unless it serves another chain.
+    /// Listens to one endpoint, for ever.
     pub(crate) async fn listen(&self, line: &Line) {
         let mut failures = 0_u32;
-        while line.breaker.mode() != Mode::ForcedOpen {
+        loop {
+            if line.breaker.mode() == Mode::ForcedOpen {
+                // Until an operator lets it go.
+                self.time.sleep_until(self.time.now().after(MAX_PAUSE)).await;
+                continue;
+            }
             let started = self.time.now();
             let mut progress = Progress::default();
             let lost = self.connection(line, &mut progress).await;
@@ -112,7 +117,7 @@ impl Shared {
             failures = if held && progress.valid { 0 } else { failures.saturating_add(1) };
             if lost == Lost::WrongChain {
                 line.breaker.set_mode(Mode::ForcedOpen);
-                return;
+                continue;
             }
             line.breaker.record_failure(Failure::new(Kind::NETWORK));
             self.metrics.ws_reconnect(&line.name);

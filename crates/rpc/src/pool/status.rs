@@ -81,7 +81,7 @@ impl Admin {
 }
 
 impl Pool {
-    /// All endpoints, in the order of the configuration.
+    /// All endpoints that calls go to, in the order of the configuration, then the WebSockets, which have heads only.
     #[must_use]
     pub fn status(&self) -> Vec<EndpointStatus> {
         let head = self.shared.head();
@@ -112,15 +112,32 @@ impl Pool {
                     .to_vec(),
             }
         });
-        status.collect()
+        let lines = self.shared.lines.iter().map(|line| EndpointStatus {
+            provider: line.name.clone(),
+            transport: line.endpoint.transport(),
+            instance: line.endpoint.instance().clone(),
+            right_chain: (line.breaker.mode() == Mode::ForcedOpen).then_some(false),
+            head: None,
+            lag: 0,
+            throttled_for: Duration::ZERO,
+            parked: false,
+            classes: vec![ClassStatus {
+                class: MethodClass::Head,
+                breaker: line.breaker.view(),
+                latency: None,
+            }],
+        });
+        status.chain(lines).collect()
     }
 
-    /// A hand on a provider, if there is one of this name.
+    /// A hand on a provider, its WebSocket included, if there is one of this name that calls go to.
     #[must_use]
     pub fn admin(&self, provider: &str) -> Option<Admin> {
         let target = self.shared.targets.iter().find(|target| *target.name == *provider)?;
+        let lines = self.shared.lines.iter().filter(|line| *line.name == *provider);
+        let breakers = target.breakers.iter().chain(lines.map(|line| &line.breaker));
         Some(Admin {
-            breakers: target.breakers.to_vec(),
+            breakers: breakers.cloned().collect(),
             state: Arc::clone(&target.state),
             time: Arc::clone(&self.shared.time),
         })

@@ -199,3 +199,35 @@ async fn our_own_rate_bound_is_a_throttle() {
     );
     assert_eq!(a.all_calls().len(), 2);
 }
+
+#[tokio::test]
+async fn after_the_deadline_nobody_is_asked_and_nobody_pays() {
+    let a = node().rule(on(SEND).hang()).start().await.unwrap();
+    let b = taking().await;
+    let time = ManualTime::new();
+    let pool = two(&time, &a, &b).await;
+    let hasty = pool.with(fusebox_rpc::CallOptions::new().deadline(Duration::from_secs(1)));
+    let asked = tokio::spawn(async move { ask(&hasty, SEND, json!([RAW])).await });
+    a.called(SEND, 1).await;
+    time.advance(Duration::from_secs(1));
+    assert!(matches!(error(asked.await.unwrap()), PoolError::Exhausted { .. }));
+    b.assert_never("eth_getTransactionByHash");
+    let streaks =
+        pool.status().into_iter().map(|endpoint| endpoint.classes[1].breaker.total_streak);
+    assert_eq!(streaks.collect::<Vec<_>>(), [0, 0]);
+}
+
+#[tokio::test]
+async fn after_a_seal_a_dropped_call_counts_for_nothing() {
+    let a = node().rule(on("evm_mine").hang()).start().await.unwrap();
+    let pool = of(&ManualTime::new(), &[("a", &a)]).build().unwrap();
+    warm(&pool, &["a"]).await;
+    pool.seal();
+    for i in 1..=6 {
+        let pool = pool.clone();
+        let asked = tokio::spawn(async move { ask(&pool, "evm_mine", json!([])).await });
+        a.called("evm_mine", i).await;
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+    }
+}

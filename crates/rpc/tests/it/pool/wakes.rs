@@ -119,6 +119,10 @@ async fn a_socket_of_another_chain_wakes_nobody() {
     });
     told.await;
     assert_eq!(wrong.calls("eth_chainId").len(), 1);
+    assert_eq!(pool.status()[1].right_chain, Some(false));
+    wrong.clear();
+    pool.admin("a").unwrap().set_mode(fusebox_breaker::Mode::Normal);
+    passing(&time, wrong.called("eth_chainId", 2)).await;
 }
 
 #[tokio::test]

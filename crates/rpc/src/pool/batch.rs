@@ -40,12 +40,10 @@ impl Pool {
         let mut groups: BTreeMap<Option<MethodClass>, Vec<usize>> = BTreeMap::new();
         let mut alone = Vec::new();
         for (at, call) in calls.iter().enumerate() {
-            if self.options.whole_batch {
-                groups.entry(None).or_default().push(at);
-            } else if call.idempotent {
-                groups.entry(Some(call.class)).or_default().push(at);
-            } else {
-                alone.push(at);
+            let class = (!self.options.whole_batch).then_some(call.class);
+            match call.idempotent {
+                true => groups.entry(class).or_default().push(at),
+                false => alone.push(at),
             }
         }
         let groups = groups.into_values().map(|group| self.group(&calls, group, deadline));

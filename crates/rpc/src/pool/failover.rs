@@ -14,6 +14,7 @@ use super::identity::Unidentified;
 use super::note::draw;
 use super::pick::Pick;
 use super::target::Target;
+use super::time::since_origin;
 use crate::verdict::Category;
 
 /// More attempts at one call would hide an outage from its caller, and triple the load on what is left of the nodes.
@@ -198,13 +199,10 @@ impl<'p> Run<'p> {
     /// Whether the refusal just learned leaves a shorter range to try.
     fn may_split(&self, index: usize) -> bool {
         let known = self.target(index).state.known();
-        let now = super::time::since_origin(self.pool.shared.time.now());
-        let Some(span) = self.call.span(known.head) else { return false };
+        let now = since_origin(self.pool.shared.time.now());
+        let max = known.learned(&self.call.method).max_blocks(now);
         self.pool.shared.cfg.auto_split
-            && known
-                .learned(&self.call.method)
-                .max_blocks(now)
-                .is_some_and(|max| max < span.blocks())
+            && max.zip(self.call.span(known.head)).is_some_and(|(max, span)| max < span.blocks())
     }
 
     /// Whether an attempt ends the call.

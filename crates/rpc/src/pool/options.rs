@@ -19,7 +19,8 @@ pub struct CallOptions {
     pub min_head: Option<u64>,
     /// Not this provider: for a second opinion.
     pub not: Option<Name>,
-    /// Whether a batch leaves as one HTTP request, whatever classes are in it. Default false.
+    /// Whether a batch leaves as one HTTP request, whatever classes are in it. What is not harmless to repeat leaves it
+    /// all the same, and goes alone. Default false.
     pub whole_batch: bool,
     /// The one endpoint to ask.
     pub(crate) pin: Option<usize>,

@@ -131,6 +131,18 @@ async fn a_whole_batch_is_one_request() {
 }
 
 #[tokio::test]
+async fn a_send_in_a_whole_batch_is_sent_once_all_the_same() {
+    let (a, b) = (node().start().await.unwrap(), node().start().await.unwrap());
+    let pool = two(&a, &b).await;
+    a.add(on("evm_mine").close_before_forwarding());
+    let pinned = pool.pin().unwrap().with(CallOptions::new().whole_batch());
+    let mut calls = three().to_vec();
+    calls.push(("evm_mine", json!([])));
+    batch(&pinned.client(), &calls).await;
+    assert_eq!((a.calls("evm_mine").len(), b.calls("evm_mine").len()), (1, 0));
+}
+
+#[tokio::test]
 async fn an_empty_batch_is_refused_here() {
     use tower_service::Service as _;
     let a = node().start().await.unwrap();

@@ -9,6 +9,7 @@ use super::Pool;
 use super::answer::Payload;
 use super::attempt::{Held, Tried};
 use super::call::Call;
+use super::ending::Ended;
 use super::error::{Attempt, PoolError, Rejection};
 use super::identity::Unidentified;
 use super::note::draw;
@@ -29,22 +30,6 @@ const LONE_JITTER: u64 = 20;
 /// How often a selection may be lost to other calls (the last slot, the last token) before the call is turned away.
 const MAX_RACES: usize = 8;
 
-/// How a call ended.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// With a node's answer, or one of ours in the form of a node's.
-    Answer(Payload),
-    /// Without.
-    Failed(PoolError),
-    /// The request may or may not have been carried out, and sending it again is not harmless.
-    Unclear {
-        /// Who was asked last.
-        index: usize,
-        /// What to say if nothing can be found out.
-        error: PoolError,
-    },
-}
-
 /// A call under way.
 #[derive(Debug)]
 pub(crate) struct Run<'p> {
@@ -57,7 +42,7 @@ pub(crate) struct Run<'p> {
     /// The last error that a node gave, to be returned if nobody does better.
     pub(crate) answer: Option<Payload>,
     /// An error nobody knows has had its one failover.
-    soft: bool,
+    pub(super) soft: bool,
     races: usize,
     /// Who gave the final answer.
     pub(crate) answered: Option<usize>,
@@ -170,7 +155,7 @@ impl<'p> Run<'p> {
 
     /// Draws the consequences of an attempt; a lone endpoint is given some time and asked again.
     async fn after(&mut self, index: usize, tried: Tried) -> Option<Ended> {
-        let is_lone = self.pool.shared.eligible(&self.pool.options).len() == 1;
+        let is_lone = self.is_lone(index);
         let category = tried.verdict.category;
         let may_split = category == Category::Capability && self.may_split(index);
         let again = is_lone
@@ -196,6 +181,14 @@ impl<'p> Run<'p> {
         ended
     }
 
+    /// Whether nobody else was or could be asked.
+    fn is_lone(&self, index: usize) -> bool {
+        let shared = &self.pool.shared;
+        let usable = |i: usize| shared.targets[i].standing(self.call.class).is_usable();
+        let mut others = shared.eligible(&self.pool.options).into_iter().filter(|i| *i != index);
+        !others.any(|i| self.tried.contains(&i) || usable(i))
+    }
+
     /// Whether the refusal just learned leaves a shorter range to try.
     fn may_split(&self, index: usize) -> bool {
         let known = self.target(index).state.known();
@@ -203,81 +196,6 @@ impl<'p> Run<'p> {
         let max = known.learned(&self.call.method).max_blocks(now);
         self.pool.shared.cfg.auto_split
             && max.zip(self.call.span(known.head)).is_some_and(|(max, span)| max < span.blocks())
-    }
-
-    /// Whether an attempt ends the call.
-    pub(crate) fn learn_from(&mut self, index: usize, tried: Tried) -> Option<Ended> {
-        let is_final = tried.is_final();
-        let Tried { verdict, payload, never_left, elapsed } = tried;
-        if is_final && let Some(payload) = payload {
-            self.answered = Some(index);
-            self.filter_lost = verdict.filter_lost;
-            return Some(Ended::Answer(payload));
-        }
-        let target = self.target(index);
-        self.attempts.push(Attempt {
-            provider: target.name.clone(),
-            transport: target.transport(),
-            category: verdict.category,
-            reason: verdict.rule.to_string().into(),
-            elapsed,
-        });
-        self.answer = payload.or(self.answer.take());
-        let harmless = self.call.idempotent || never_left;
-        let go_on = match verdict.category {
-            Category::RateLimit | Category::Quota | Category::Auth | Category::Capability => true,
-            _ if verdict.soft => harmless && !std::mem::replace(&mut self.soft, true),
-            _ => harmless,
-        };
-        let unclear = !harmless
-            && !verdict.soft
-            && matches!(verdict.category, Category::Server | Category::Timeout | Category::Network);
-        match (go_on, unclear) {
-            (true, _) => {
-                self.pool.shared.metrics.failover();
-                None
-            }
-            (false, true) => {
-                let attempts = std::mem::take(&mut self.attempts);
-                Some(Ended::Unclear { index, error: PoolError::Exhausted { attempts } })
-            }
-            (false, false) => Some(self.exhausted()),
-        }
-    }
-
-    fn count(&self) -> u8 {
-        u8::try_from(self.attempts.len()).unwrap_or(u8::MAX)
-    }
-
-    /// Nobody is left: what a node said, else what went wrong, else why nobody was asked.
-    fn give_up(&mut self, rejection: Rejection) -> Ended {
-        let is_pin = self.pool.options.pin.is_some();
-        if let Some(answer) = self.answer.take() {
-            return Ended::Answer(answer);
-        }
-        match rejection {
-            Rejection::Throttled { .. } if self.attempts.is_empty() => {}
-            Rejection::Deadline { .. } => {}
-            _ if is_pin => return Ended::Failed(self.pin_lost()),
-            _ if !self.attempts.is_empty() => return self.exhausted(),
-            _ => {}
-        }
-        Ended::Failed(rejection.into())
-    }
-
-    fn exhausted(&mut self) -> Ended {
-        if let Some(answer) = self.answer.take() {
-            return Ended::Answer(answer);
-        }
-        if self.pool.options.pin.is_some() {
-            return Ended::Failed(self.pin_lost());
-        }
-        Ended::Failed(PoolError::Exhausted { attempts: std::mem::take(&mut self.attempts) })
-    }
-
-    fn pin_lost(&self) -> PoolError {
-        let index = self.pool.options.pin.unwrap_or_default();
-        PoolError::PinLost { provider: self.target(index).name.clone() }
     }
 }
 

@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use super::Pool;
 use super::answer::{Payload, refusal, text_result};
 use super::call::Call;
+use super::ending::Ended;
 use super::error::PoolError;
-use super::failover::{Ended, Run};
+use super::failover::Run;
 use super::servers::lock;
 
 /// How many filters are remembered; of more, the one that has been idle longest is forgotten. A megabyte or so.

@@ -8,6 +8,7 @@ mod attempt;
 mod batch;
 mod build;
 mod call;
+mod ending;
 mod error;
 mod event;
 mod failover;

@@ -13,8 +13,9 @@ use super::Pool;
 use super::answer::{Payload, text_result};
 use super::attempt::{Held, Tried};
 use super::call::Call;
+use super::ending::Ended;
 use super::error::PoolError;
-use super::failover::{Ended, Run};
+use super::failover::Run;
 use crate::verdict::{Category, Reason};
 
 /// The rule for "already known", which after a send of our own is good news.

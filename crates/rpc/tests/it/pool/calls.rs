@@ -155,6 +155,19 @@ async fn a_lone_endpoint_is_asked_again_after_a_pause() {
 }
 
 #[tokio::test]
+async fn the_last_endpoint_that_is_left_is_as_good_as_a_lone_one() {
+    let rule = on("eth_call").first(2).http(HttpReply::new(500));
+    let (open, left) = (node().start().await.unwrap(), node().rule(rule).start().await.unwrap());
+    let time = ManualTime::new();
+    let pool = of(&time, &[("open", &open), ("left", &left)]).build().unwrap();
+    warm(&pool, &["open", "left"]).await;
+    pool.admin("open").unwrap().trip(None);
+    passing(&time, call(&pool)).await.unwrap();
+    assert_eq!(left.calls("eth_call").len(), 3);
+    open.assert_never("eth_call");
+}
+
+#[tokio::test]
 async fn a_call_that_is_not_harmless_is_sent_once() {
     let bad = node().rule(on("evm_mine").http(HttpReply::new(500))).start().await.unwrap();
     let good = node().start().await.unwrap();

@@ -20,7 +20,8 @@ endif
 export FORGE_TESTS_AT_LEAST := 1150
 export GAS_TESTS_AT_LEAST := 9
 export CONSUMER_TESTS_AT_LEAST := 25
-export CARGO_TESTS_AT_LEAST := 286
+export CARGO_TESTS_AT_LEAST := 131
+export PROOFS_AT_LEAST := 54
 
 # forge lint leaves artifacts without bytecode in its cache, which forge would take for built: it gets its own.
 LINT := FOUNDRY_OUT=out/lint FOUNDRY_CACHE_PATH=cache/lint
@@ -79,19 +80,10 @@ env: ## PATH with forge, cast, anvil and keeper: eval "$$(make -s env)"
 fuzz: setup ## The same properties with many more runs
 	FOUNDRY_PROFILE=ci forge test
 	PROPTEST_CASES=40000 cargo test --locked --package fusebox-bindings
-	PROPTEST_CASES=10000 cargo test --locked --release --package fusebox-breaker --test it
 
 .PHONY: coverage
 coverage: setup ## Fails unless the unit tests reach every line and branch of contracts/
 	@tools/coverage
-
-.PHONY: loom
-loom: ## Every interleaving of two and three threads in the Rust breaker
-	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom cargo test --locked --release --package fusebox-breaker --test loom
-
-.PHONY: mutate
-mutate: $(TOOLS)/cargo-mutants ## Breaks the Rust state machine in every way cargo-mutants knows; a test must notice each
-	$(TOOLS)/cargo-mutants mutants --output target --package fusebox-breaker --file 'crates/breaker/src/core/**' -- --test it
 
 .PHONY: evidence-gas
 evidence-gas: setup ## How often other defences blame a healthy primary that was given too little gas
@@ -112,20 +104,20 @@ docs: setup $(TOOLS)/mdbook ## The book, NatSpec and rustdoc, all below target/
 	cargo doc --locked --workspace --no-deps
 	@echo "the book: target/book/index.html, NatSpec: target/natspec/book/index.html, rustdoc: target/doc"
 
-.PHONY: conformance
-conformance: ## The Rust breaker and four others in the same scenarios, and their times; writes docs/conformance.md
-	cargo run --locked --release --quiet --package fusebox-bench --bin conformance docs/conformance.md
-
 .PHONY: bench
-bench: gas ## Measured figures: gas, and the Rust breaker beside its peers under every rule
-	cargo bench --locked --package fusebox-bench
+bench: gas ## Measured figures: today that is gas; nothing else is measured yet
+
+.PHONY: prove
+prove: setup .venv/.installed ## Proves test/symbolic with halmos: the state machine is its table, for every word
+	@tools/prove
 
 ##@ Not there yet; each says so and fails
 
-.PHONY: prove lint-deep
-prove: ## Symbolic proofs
+.PHONY: loom mutate lint-deep
+loom: ## Concurrency models
+mutate: ## Mutation tests
 lint-deep: ## Static analysis, licences and advisories
-prove lint-deep:
+loom mutate lint-deep:
 	@echo "make $@: there is nothing to run yet"; exit 1
 
 ##@ Cleaning
@@ -137,8 +129,12 @@ clean: ## Everything that was built, not what was installed
 $(TOOLS)/mdbook:
 	cargo install --locked --quiet --root target/tools mdbook@0.5.4
 
-$(TOOLS)/cargo-mutants:
-	cargo install --locked --quiet --root target/tools cargo-mutants@27.1.0
-
 $(TOOLS)/bulloak:
 	cargo install --locked --quiet --root target/tools bulloak@0.9.2
+
+# halmos and slither, 300 MB.
+.venv/.installed: tools/requirements.txt
+	@python3 -c 'import sys; sys.version_info >= (3, 11) or sys.exit("python3 must be 3.11 or newer, for halmos and slither")'
+	python3 -m venv --clear .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@

@@ -111,13 +111,16 @@ bench: gas ## Measured figures: today that is gas; nothing else is measured yet
 prove: setup .venv/.installed ## Proves test/symbolic with halmos: the state machine is its table, for every word
 	@tools/prove
 
+.PHONY: lint-deep
+lint-deep: setup .venv/.installed $(TOOLS)/cargo-deny ## Static analysis; licences, sources and known holes of crates
+	@tools/lint-deep
+
 ##@ Not there yet; each says so and fails
 
-.PHONY: loom mutate lint-deep
+.PHONY: loom mutate
 loom: ## Concurrency models
 mutate: ## Mutation tests
-lint-deep: ## Static analysis, licences and advisories
-loom mutate lint-deep:
+loom mutate:
 	@echo "make $@: there is nothing to run yet"; exit 1
 
 ##@ Cleaning
@@ -131,6 +134,9 @@ $(TOOLS)/mdbook:
 
 $(TOOLS)/bulloak:
 	cargo install --locked --quiet --root target/tools bulloak@0.9.2
+
+$(TOOLS)/cargo-deny:
+	cargo install --locked --quiet --root target/tools cargo-deny@0.20.2
 
 # halmos and slither, 300 MB.
 .venv/.installed: tools/requirements.txt

@@ -295,6 +295,7 @@ library CircuitBreaker {
         if (word & _FAILURE_THRESHOLD == 0) revert BreakerNotConfigured();
         if (word & _STATUS == 0) return false;
         uint256 retryAt = _retryAt(word);
+        // slither-disable-next-line incorrect-equality -- one value of 40 bits means never
         return time < retryAt || retryAt == NEVER;
     }
 
@@ -335,6 +336,7 @@ library CircuitBreaker {
             word := sload(self.slot)
         }
         (uint256 next,) = _fail(word, weight, _time());
+        // slither-disable-next-line incorrect-equality -- whether there is anything to write
         if (next == word) return;
         _store(self, next);
         // A failure never closes: one that changed the word and left it open has opened it.
@@ -360,9 +362,12 @@ library CircuitBreaker {
     }
 
     function _save(Breaker storage self, uint256 word, uint256 next, Transition transition, Outcome cause) private {
+        // slither-disable-next-line incorrect-equality -- whether there is anything to write
         if (next == word) return;
         _store(self, next);
+        // slither-disable-next-line incorrect-equality -- an enum
         if (transition == Transition.None) return;
+        // slither-disable-next-line incorrect-equality -- an enum
         if (transition == Transition.Opened) emit Opened(id(self), _retryAt(next), cause);
         else emit Closed(id(self));
     }
@@ -408,6 +413,7 @@ library CircuitBreaker {
         if (time < lastFailureAt) time = lastFailureAt;
         uint256 count = _failureCount(word);
         if (_has(word, ONCE_PER_BLOCK)) {
+            // slither-disable-next-line incorrect-equality -- the same second, to the second
             if (time == lastFailureAt && count != 0 && weight < TRIP_AT_ONCE) return (word, Transition.None);
         }
         uint256 window = _window(word);
@@ -432,6 +438,7 @@ library CircuitBreaker {
         uint256 successes = _successCount(word);
         uint256 low = time & 0xff;
         // Comparing low bytes: an honest probe exactly 256 s after the last one loses a block, no more.
+        // slither-disable-next-line incorrect-equality -- the same second, to the second
         if (successes != 0 && low == word >> _PROBED_AT_AT && _has(word, ONCE_PER_BLOCK)) {
             return (word, Transition.None);
         }
@@ -468,6 +475,7 @@ library CircuitBreaker {
             until = _max(_max(until, _min(time + 1, NEVER)), _retryAt(word));
         }
         next = _open(next, until);
+        // slither-disable-next-line incorrect-equality -- whether anything has changed
         return (next, next == word ? Transition.None : Transition.Opened);
     }
 

@@ -26,6 +26,8 @@ import {ICircuitBreaker} from "./interfaces/ICircuitBreaker.sol";
 ///         *Warning: long answers.* The outer frame copies the answer after the budget was spent on it. So where the
 ///         primary chooses how long it is, `reserve` is at least a seventh of `gas`: a caller who sends no more than
 ///         what is needed would otherwise run out of gas there, with nothing recorded.
+// slither-disable-start incorrect-return,return-leave -- its frames end in assembly, see *How*, and nothing may follow
+// slither-disable-start msg-value-in-nonpayable -- whether a decorated function is payable is for the host to say
 abstract contract FaultTolerant is ICircuitBreaker {
     using CircuitBreaker for Breaker;
     using GuardedCall for PackedLimits;
@@ -317,3 +319,5 @@ abstract contract FaultTolerant is ICircuitBreaker {
         }
     }
 }
+// slither-disable-end msg-value-in-nonpayable
+// slither-disable-end incorrect-return,return-leave

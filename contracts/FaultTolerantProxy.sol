@@ -51,6 +51,7 @@ uint8 constant RECORD_CALLS = 0x80;
 ///           stolen key can hold the proxy at the backup, or a failing primary in use. The owner may be zero.
 ///
 ///         *Not to be cloned:* what a probe calls is in storage, which a clone does not have.
+// slither-disable-start incorrect-return -- its frames end in assembly, with bytes as they came, and nothing may follow
 contract FaultTolerantProxy is ICircuitBreaker {
     using CircuitBreaker for Breaker;
     using GuardedCall for PackedLimits;
@@ -129,6 +130,7 @@ contract FaultTolerantProxy is ICircuitBreaker {
 
         _primary = primary_;
         _backup = backup_;
+        // slither-disable-next-line missing-zero-check -- zero = nobody, see above
         _owner = owner_;
         _limits = GuardedCall.pack(limits);
         _budget = limits.gas;
@@ -480,6 +482,7 @@ contract FaultTolerantProxy is ICircuitBreaker {
     /// What bringing bytes into fresh memory costs.
     function _copying(uint256 size) private pure returns (uint256) {
         uint256 words = (size + 31) / 32;
+        // slither-disable-next-line divide-before-multiply -- whole words are what the EVM counts
         return words * 6 + words * words / 512;
     }
 
@@ -500,3 +503,4 @@ contract FaultTolerantProxy is ICircuitBreaker {
         }
     }
 }
+// slither-disable-end incorrect-return

@@ -199,6 +199,7 @@ library FeedChoice {
         unchecked {
             // ⌊base · bps / 10,000⌋ without the product, which may not fit: base = 10,000 q + r, and bps ≤
             // 10,000.
+            // slither-disable-next-line divide-before-multiply -- exact: the remainder is multiplied by itself
             uint256 allowed = base / BPS * bps + base % BPS * bps / BPS;
             return _distance(reading, from) <= allowed;
         }

@@ -230,6 +230,7 @@ contract ResilientFeed is AggregatorV3Interface, ICircuitBreaker {
         uint16 weight;
         (outcome, weight) =
             FeedChoice.verdict(primaryReading, backupReading, _lastReading(), maxDeviationBps, block.timestamp);
+        // slither-disable-next-line incorrect-equality -- an enum
         if (outcome == Outcome.Ok) {
             _breaker.success();
             // An older round would make the last good answer older, and the same one is already there.
@@ -281,8 +282,10 @@ contract ResilientFeed is AggregatorV3Interface, ICircuitBreaker {
             GuardedCall.pack(Limits({gas: gas, reserve: _RESERVE, maxReturn: _MAX_RETURN, minReturn: _DECIMALS_SIZE}));
         // A whole probe has to fit a transaction, not one call of it.
         uint256 later = _MORE_CALLS * GuardedCall.needed(decimals_);
+        // slither-disable-start unused-return -- only whether it reverts is asked
         // forge-lint: disable-next-line(unsafe-typecast) -- three times what fits a transaction
         GuardedCall.pack(Limits({gas: gas, reserve: uint32(later), maxReturn: 0, minReturn: 0}));
+        // slither-disable-end unused-return
         rounds = GuardedCall.pack(Limits({gas: gas, reserve: _RESERVE, maxReturn: _MAX_RETURN, minReturn: _ROUND_SIZE}));
     }
 
@@ -300,20 +303,24 @@ contract ResilientFeed is AggregatorV3Interface, ICircuitBreaker {
     function _served() private view returns (Reading memory served) {
         Source chosen;
         (chosen, served) = _choose();
+        // slither-disable-next-line incorrect-equality -- an enum
         if (chosen == Source.None) revert NoAnswer();
     }
 
     /// All three levels, and the one to believe; an empty reading where there is none.
     function _choose() private view returns (Source chosen, Reading memory served) {
+        // slither-disable-next-line uninitialized-local -- empty until something is read
         Reading memory primaryReading;
         if (_breaker.isOpen()) primaryReading.outcome = Outcome.NotTried;
         else primaryReading = _read(primary, decimals, primaryHeartbeat);
         Reading memory backupReading = _read(backup, _backupDecimals, backupHeartbeat);
         Reading memory last = _lastReading();
         chosen = FeedChoice.choose(primaryReading, backupReading, last, maxDeviationBps, block.timestamp);
+        // slither-disable-start incorrect-equality -- an enum
         if (chosen == Source.Primary) served = primaryReading;
         else if (chosen == Source.Backup) served = backupReading;
         else if (chosen == Source.LastGood) served = last;
+        // slither-disable-end incorrect-equality
     }
 
     /// A feed's newest round.
@@ -348,6 +355,7 @@ contract ResilientFeed is AggregatorV3Interface, ICircuitBreaker {
             address(feed), abi.encodeCall(AggregatorV3Interface.decimals, ()), _decimalsLimits
         );
         if (outcome != Outcome.Ok) return (outcome, 0);
+        // slither-disable-next-line unused-return -- _decimalsLimits lets nothing pass that is shorter than a word
         (, uint256 word) = GuardedCall.decodeUint256(data);
         if (word > type(uint8).max) return (Outcome.BadReturn, 0);
         // forge-lint: disable-next-line(unsafe-typecast) -- at most 8 bits, see above

@@ -5,7 +5,8 @@ import {BreakerTest} from "../utils/BreakerTest.sol";
 import {START} from "../utils/Defaults.sol";
 import {Naive, NaiveBreaker} from "../utils/NaiveBreaker.sol";
 import {Random, Stream} from "../utils/Random.sol";
-import {CircuitBreaker, Config, Event, Transition} from "contracts/CircuitBreaker.sol";
+import {Word} from "../utils/Word.sol";
+import {CircuitBreaker, Config, Event, State, Status, Transition} from "contracts/CircuitBreaker.sol";
 import {Outcome} from "contracts/Outcome.sol";
 
 /// @notice The functions that hosts call, against the table, through whole lives of a breaker: its word, its SSTOREs
@@ -50,6 +51,19 @@ contract RecordingTest is BreakerTest {
         (uint256 next,) = CircuitBreaker.step(host.word(), Event.Success, 0, time);
         host.success();
         assertEq(host.word(), next);
+    }
+
+    /// `isOpen` reads a closed breaker by itself. A status that nothing stores, odd or even, is none.
+    function testFuzz_AStatusThatDoesNotExistReadsAsOpen(uint256 seed, uint8 status) external {
+        Stream memory stream = Stream(seed);
+        breaker = stream.breaker();
+        breaker.status = Status.OPEN;
+        uint40 time = stream.time(breaker);
+        vm.warp(time);
+        uint256 open = Word.pack(breaker);
+        vm.store(watched, id, bytes32(open - uint8(Status.OPEN) + bound(status, 2, type(uint8).max)));
+        assertEq(host.isOpen(), CircuitBreaker.stateOf(open, time) == State.Open, "open");
+        assertFalse(host.isClosed(), "closed");
     }
 
     function _configure(Naive memory naive, Config memory config) private {

@@ -4,7 +4,7 @@ pragma solidity ^0.8.24;
 import {Naive, NaiveBreaker} from "../utils/NaiveBreaker.sol";
 import {Random, Stream} from "../utils/Random.sol";
 import {Word} from "../utils/Word.sol";
-import {Breaker, CircuitBreaker, Event, State, Transition} from "contracts/CircuitBreaker.sol";
+import {Breaker, CircuitBreaker, Event, State, Status, Transition} from "contracts/CircuitBreaker.sol";
 import {Test} from "forge-std/Test.sol";
 
 /// @notice `step` against the table, one step from any word.
@@ -78,6 +78,27 @@ contract StepTest is Test {
             CircuitBreaker.step(Word.pack(b), Event.Failure, 65_535, time);
         assertEq(next, expected, "word");
         assertEq(uint8(transition), uint8(expectedTransition), "transition");
+    }
+
+    /// A status from 2 to 255, which nothing stores, is taken for open: the breaker becomes what an open one becomes.
+    function testFuzz_AStatusThatDoesNotExistIsOpen(uint256 seed, uint8 status) external pure {
+        status = uint8(bound(status, 2, type(uint8).max));
+        Stream memory stream = Stream(seed);
+        for (uint256 i; i < STEPS_A_RUN; ++i) {
+            Breaker memory b = stream.breaker();
+            b.status = Status.OPEN;
+            uint256 open = Word.pack(b);
+            uint256 odd = open - uint8(Status.OPEN) + status;
+            uint40 time = stream.time(b);
+            assertEq(uint8(CircuitBreaker.stateOf(odd, time)), uint8(CircuitBreaker.stateOf(open, time)), "state");
+
+            Event e = Event(stream.below(4));
+            uint40 arg = e == Event.Trip ? stream.until(time, b) : stream.weight();
+            (uint256 next,) = CircuitBreaker.step(odd, e, arg, time);
+            (uint256 expected,) = CircuitBreaker.step(open, e, arg, time);
+            assertEq(next >> 8, expected >> 8, "word");
+            assertEq(next % 256 == 0, expected % 256 == 0, "closed");
+        }
     }
 
     function _withThreshold(uint256 word, uint16 threshold) private pure returns (uint256) {

@@ -68,6 +68,7 @@ library Random {
         if (oneIn(stream, 8)) b.reopenCount = uint8(254 + below(stream, 2));
         if (oneIn(stream, 2)) b.cooldown = uint32(1 + below(stream, 300));
         if (oneIn(stream, 2)) b.window = uint32(below(stream, 300));
+        if (oneIn(stream, 4)) b.window = 0;
     }
 
     /// @notice A time that something about this breaker is compared with, or any time.

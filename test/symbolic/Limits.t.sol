@@ -42,26 +42,24 @@ contract LimitsProofs {
         assert(_limits(gas, reserve).needed() - MARGIN - gas >= reserve);
     }
 
-    /// The other way round: with two gas less, the budget or the reserve is short. So at most one gas too much is asked
-    /// for.
-    function check_HardlyMoreIsAskedForThanIsNeeded(uint24 gas, uint24 reserve) external pure {
-        if (gas == 0) return;
-        uint256 left = _limits(gas, reserve).needed() - MARGIN - 2;
-        assert(left - left / 64 < gas || left < uint256(gas) + reserve);
+    /// No more than that is asked for: what is kept beside the budget is the larger of the reserve and the 64th,
+    function check_TheLargerOfReserveAnd64thIsKept(uint24 gas, uint24 reserve) external pure {
+        uint256 withheld = _limits(gas, 0).needed() - MARGIN - gas;
+        uint256 kept = _limits(gas, reserve).needed() - MARGIN - gas;
+        assert(kept == (reserve > withheld ? reserve : withheld));
+    }
+
+    /// and the 64th of what is left is the 63rd of the budget, rounded up. So it grows with the budget.
+    function check_The64thIsRoundedUp(uint24 gas) external pure {
+        uint256 withheld = _limits(gas, 0).needed() - MARGIN - gas;
+        assert(withheld * 63 >= gas);
+        assert(withheld * 63 < uint256(gas) + 63);
     }
 
     /// The lengths of an answer have no part in it.
     function check_LengthsNeedNoGas(uint24 gas, uint24 reserve, uint64 lengths) external pure {
         PackedLimits limits = PackedLimits.wrap(uint128(lengths) << 64 | uint128(reserve) << 32 | gas);
         assert(limits.needed() == _limits(gas, reserve).needed());
-    }
-
-    function check_ALargerBudgetNeedsMore(uint24 gas, uint24 reserve) external pure {
-        assert(_limits(uint256(gas) + 1, reserve).needed() > _limits(gas, reserve).needed());
-    }
-
-    function check_ALargerReserveNeedsNoLess(uint24 gas, uint24 reserve) external pure {
-        assert(_limits(gas, uint256(reserve) + 1).needed() >= _limits(gas, reserve).needed());
     }
 
     function pack(Limits memory limits) external pure returns (PackedLimits) {

@@ -91,14 +91,6 @@ contract StepProofs {
         assert(!_isOpen(next) || _retryAt(next) >= _retryAt(word));
     }
 
-    function check_AWaitIsNeverLongerThanItsCap(uint256 word, uint40 weight, uint40 time) external pure {
-        if (!_hasSoundCooldowns(word) || _flags(word) % 2 == 1) return;
-        (uint256 next, Transition transition) = CircuitBreaker.step(word, Event.Failure, weight, time);
-        if (transition != Transition.Opened) return;
-        uint256 start = !_isOpen(word) && _lastFailureAt(word) > time ? _lastFailureAt(word) : time;
-        assert(_retryAt(next) <= start + _maxCooldown(word));
-    }
-
     function check_ALatchedBreakerOpensForEver(uint256 word, uint40 weight, uint40 time) external pure {
         if (_flags(word) % 2 == 0) return;
         (uint256 next, Transition transition) = CircuitBreaker.step(word, Event.Failure, weight, time);

@@ -145,6 +145,17 @@ contract BackoffTest is BreakerTest {
         _assertOpened(Outcome.Reverted);
     }
 
+    /// The only failure whose word is smaller than the one before: `fail` must not take that for nothing to store.
+    function test_WhenThe256thFailsAfterAGoodOne_Row13() external givenVeryManyFailedProbes {
+        breaker.reopenCount = 255;
+        breaker.successCount = 1;
+        _store();
+        host.fail();
+        breaker.successCount = 0;
+        breaker.retryAt = START + MAX_COOLDOWN;
+        _assertOpened(Outcome.Reverted);
+    }
+
     function test_When70_000HaveFailed_Row13() external givenVeryManyFailedProbes {
         breaker.reopenCount = 0;
         _store();

@@ -91,6 +91,27 @@ async fn a_batch_that_fails_as_a_whole_goes_elsewhere_as_a_whole_and_counts_once
 }
 
 #[tokio::test]
+async fn a_batch_with_a_good_element_ends_a_streak() {
+    let (a, b) = (node().start().await.unwrap(), node().start().await.unwrap());
+    let pool = two(&a, &b).await;
+    let streak = || pool.status()[0].classes[1].breaker.total_streak;
+    let gone = a.add(on("eth_call").http(HttpReply::new(502)));
+    for _ in 0..4 {
+        batch(&pool.client(), &three()).await;
+    }
+    assert_eq!(streak(), 4);
+    a.remove(gone);
+    let behind = RpcError::new(-32000, "header not found");
+    let behind_all = ["eth_call", "eth_getBalance", "eth_getTransactionCount"];
+    let rules = behind_all.map(|method| a.add(on(method).error(behind.clone())));
+    batch(&pool.client(), &three()).await;
+    assert_eq!(streak(), 4, "nothing can be concluded from being behind");
+    a.remove(rules[1]);
+    batch(&pool.client(), &three()).await;
+    assert_eq!(streak(), 0);
+}
+
+#[tokio::test]
 async fn one_element_that_nobody_serves_spoils_no_other() {
     let gone = || on("eth_call").http(HttpReply::new(502));
     let (a, b) = (node().start().await.unwrap(), node().start().await.unwrap());

@@ -101,6 +101,10 @@ contract StepTest is Test {
         }
     }
 
+    function testFuzz_ProbeOnlyIsBit2OfTheFlags(uint256 word) external pure {
+        assertEq(CircuitBreaker.isProbeOnly(word), word / 2 ** 240 % 8 >= 4);
+    }
+
     function _withThreshold(uint256 word, uint16 threshold) private pure returns (uint256) {
         uint256 low = word % 2 ** 24;
         uint256 high = word / 2 ** 40;

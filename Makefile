@@ -20,7 +20,7 @@ endif
 export FORGE_TESTS_AT_LEAST := 1150
 export GAS_TESTS_AT_LEAST := 9
 export CONSUMER_TESTS_AT_LEAST := 25
-export CARGO_TESTS_AT_LEAST := 131
+export CARGO_TESTS_AT_LEAST := 540
 export PROOFS_AT_LEAST := 52
 
 # forge lint leaves artifacts without bytecode in its cache, which forge would take for built: it gets its own.
@@ -80,10 +80,20 @@ env: ## PATH with forge, cast, anvil and keeper: eval "$$(make -s env)"
 fuzz: setup ## The same properties with many more runs
 	FOUNDRY_PROFILE=ci forge test
 	PROPTEST_CASES=40000 cargo test --locked --package fusebox-bindings
+	PROPTEST_CASES=10000 cargo test --locked --release --package fusebox-breaker --test it
 
 .PHONY: coverage
 coverage: setup ## Fails unless the unit tests reach every line and branch of contracts/
 	@tools/coverage
+
+.PHONY: loom
+loom: ## Every interleaving of two and three threads in the Rust breaker
+	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom cargo test --locked --release --package fusebox-breaker --test loom
+
+.PHONY: mutate
+mutate: setup .venv/.installed $(TOOLS)/cargo-mutants ## Breaks the core in every way the tools know, and sees a test notice; ONLY=CircuitBreaker
+	@.venv/bin/python -u tools/mutate.py $(ONLY)
+	$(TOOLS)/cargo-mutants mutants --output target --package fusebox-breaker --file 'crates/breaker/src/core/**' -- --test it
 
 .PHONY: evidence-gas
 evidence-gas: setup ## How often other defences blame a healthy primary that was given too little gas
@@ -104,26 +114,21 @@ docs: setup $(TOOLS)/mdbook ## The book, NatSpec and rustdoc, all below target/
 	cargo doc --locked --workspace --no-deps
 	@echo "the book: target/book/index.html, NatSpec: target/natspec/book/index.html, rustdoc: target/doc"
 
+.PHONY: conformance
+conformance: ## The Rust breaker and four others in the same scenarios, and their times; writes docs/conformance.md
+	cargo run --locked --release --quiet --package fusebox-bench --bin conformance docs/conformance.md
+
 .PHONY: bench
-bench: gas ## Measured figures: today that is gas; nothing else is measured yet
+bench: gas ## Measured figures: gas, and the Rust breaker beside its peers under every rule
+	cargo bench --locked --package fusebox-bench
 
 .PHONY: prove
 prove: setup .venv/.installed ## Proves test/symbolic with halmos: the state machine is its table, for every word
 	@tools/prove
 
-.PHONY: mutate
-mutate: setup .venv/.installed ## Changes the core, one expression at a time, and sees the tests notice; ONLY=CircuitBreaker
-	@.venv/bin/python -u tools/mutate.py $(ONLY)
-
 .PHONY: lint-deep
 lint-deep: setup .venv/.installed $(TOOLS)/cargo-deny ## Static analysis; licences, sources and known holes of crates
 	@tools/lint-deep
-
-##@ Not there yet; each says so and fails
-
-.PHONY: loom
-loom: ## Concurrency models
-	@echo "make $@: there is nothing to run yet"; exit 1
 
 ##@ Cleaning
 
@@ -133,6 +138,9 @@ clean: ## Everything that was built, not what was installed
 
 $(TOOLS)/mdbook:
 	cargo install --locked --quiet --root target/tools mdbook@0.5.4
+
+$(TOOLS)/cargo-mutants:
+	cargo install --locked --quiet --root target/tools cargo-mutants@27.1.0
 
 $(TOOLS)/bulloak:
 	cargo install --locked --quiet --root target/tools bulloak@0.9.2

@@ -246,3 +246,13 @@ async fn connections_that_fail_are_network_errors_of_their_kind() {
         drop(other);
     }
 }
+
+#[tokio::test]
+async fn an_error_that_nobody_knows_has_one_failover() {
+    let odd = || node().rule(on("eth_call").error(RpcError::new(-1, "ouch"))).start();
+    let (a, b, c) = (odd().await.unwrap(), odd().await.unwrap(), odd().await.unwrap());
+    let pool = of(&ManualTime::new(), &[("a", &a), ("b", &b), ("c", &c)]).build().unwrap();
+    assert_eq!(node_error(call(&pool).await), (-1, "ouch".to_owned()));
+    assert_eq!(b.calls("eth_call").len(), 1);
+    c.assert_never("eth_call");
+}

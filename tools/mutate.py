@@ -130,7 +130,11 @@ def mutants_of(contract, work):
     }
     found = {}
     for mutator in _get_mutators(None):
-        made = mutator(unit, 0, "", None, instance, None, False, folder, [])._mutate()
+        try:
+            made = mutator(unit, 0, "", None, instance, None, False, folder, [])._mutate()
+        except Exception as why:  # as slither-mutate does: ROR, for one, stumbles over assembly
+            print(f"mutate: {contract}: no mutants of kind {mutator.NAME}, which slither cannot make here: {why!r}")
+            continue
         for patches in made.get("patches", {}).values():
             for patch in patches:
                 text = original[: patch["start"]] + patch["new_string"].encode() + original[patch["end"] :]
@@ -312,9 +316,10 @@ def campaign(contract):
         print(f"survived, not explained: line {mutant.line}: {mutant.name}")
     for name in stale:
         print(f"explained, but killed or gone: {name}")
+    minutes = (time.monotonic() - begin) / 60
     print(
-        f"mutate: {contract}: of {len(mutants)} mutants that compile {len(alive)} survived, {len(news)} of them not explained; "
-        f"{(time.monotonic() - begin) / 60:.0f} minutes",
+        f"mutate: {contract}: of {len(mutants)} mutants that compile {len(alive)} survived, {len(news)} of them not "
+        f"explained; {minutes:.0f} minutes",
         flush=True,
     )
     return not news and not stale

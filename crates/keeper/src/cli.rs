@@ -37,10 +37,18 @@ pub enum Command {
 /// Which node.
 #[derive(Clone, Debug, Args)]
 pub struct NodeArgs {
-    /// The node's HTTP endpoint.
-    #[arg(short, long, env = "ETH_RPC_URL", hide_env_values = true, value_name = "URL")]
-    pub rpc_url: RpcUrl,
-    /// The chain id that the node must have.
+    /// A node's HTTP endpoint; repeated, or separated by commas, more of the same chain, the preferred one first.
+    #[arg(
+        short,
+        long,
+        env = "ETH_RPC_URL",
+        hide_env_values = true,
+        value_name = "URL",
+        required = true,
+        value_delimiter = ','
+    )]
+    pub rpc_url: Vec<RpcUrl>,
+    /// The chain id that the nodes must have.
     #[arg(long, env = "CHAIN", value_name = "ID")]
     pub chain: Option<u64>,
 }
@@ -52,6 +60,7 @@ Events go to standard output, all else to standard error. Ctrl-C and SIGTERM end
 
 Examples:
   keeper run --rpc-url http://127.0.0.1:8545 --watch 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
+  keeper run -r http://127.0.0.1:8545 -r https://eth.example/v2/KEY --deployment deployments/1.json
   keeper run --rpc-url http://127.0.0.1:8545 --deployment deployments/31337.json --json
   keeper run --rpc-url http://127.0.0.1:8545 --anywhere --from-block 0")]
 pub struct RunArgs {

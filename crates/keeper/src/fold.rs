@@ -82,7 +82,7 @@ impl Fold {
             }
             Fact::Retracted(event) => vec![self.retract(event)],
             Fact::Block { block, .. } => self.half_open(*block),
-            Fact::Undecodable(_) | Fact::Unreachable { .. } | Fact::Reachable => Vec::new(),
+            Fact::Undecodable(_) | Fact::Unreachable { .. } | Fact::Reachable { .. } => Vec::new(),
         }
     }
 

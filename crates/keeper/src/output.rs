@@ -16,7 +16,7 @@ pub fn report(error: &eyre::Report) {
     if gone(error) {
         return;
     }
-    // A transport error shows its URL, where the key is.
+    // What a transport error says itself is for programmers, and may quote a node at any length.
     let message = match transport_error(error) {
         Some(cause) => explain(cause),
         None => format!("{error:#}"),

@@ -4,15 +4,14 @@ use crate::{
     Refusal,
     cli::RunArgs,
     fold::{Fold, What},
-    node::{Node, explain, transport_error},
+    node::{Endpoints, Unanswered, explain, transport_error},
     output::{self, count, log, say},
     shutdown,
-    target::{Resolved, Target},
+    target::{Listed, Resolved, Target, word},
     watch::{Block, Fact, Watch, block},
 };
-use alloy::{primitives::U256, providers::Provider};
-use fusebox_bindings::Word;
-use std::time::Duration;
+use alloy::providers::Provider;
+use std::{collections::BTreeSet, time::Duration};
 use tokio::{sync::mpsc, time};
 
 /// Facts between the watch and whoever uses them. Full, it holds the watch back: nothing is lost, nothing grows.
@@ -30,22 +29,23 @@ pub(crate) async fn run(args: RunArgs) -> eyre::Result<()> {
 }
 
 async fn follow(args: RunArgs) -> eyre::Result<()> {
-    let node = Node::new(&args.node.rpc_url)?;
+    let endpoints = Endpoints::new(&args.node.rpc_url)?;
     let target = Target::new(args.target.watch, args.target.deployment.as_deref())?;
-    let resolved = reach(&node, &target, args.node.chain).await?;
+    let resolved = reach(&endpoints, &target, args.node.chain).await?;
+    let _looked_after = resolved.nodes.look_after();
 
     let first = args.from_block.or(resolved.first_block).unwrap_or(resolved.head.saturating_add(1));
-    announce(&node, &resolved, first);
+    announce(&resolved, first);
 
-    let watch = Watch::new(node.provider.clone(), resolved.contracts.clone(), first);
+    let watch = Watch::new(resolved.nodes.clone(), resolved.contracts.clone(), first);
     let (sender, facts) = mpsc::channel(FACTS);
     let watching = tokio::spawn(watch.run(sender));
     let mut printer = Printer {
-        node,
-        fold: Fold::new(resolved.chain),
+        fold: Fold::new(resolved.nodes.chain),
+        unread: resolved.breakers.clone(),
+        unknown: BTreeSet::new(),
         resolved,
         json: args.json,
-        caught_up: false,
         trouble: None,
     };
     printer.print(facts).await?;
@@ -53,19 +53,26 @@ async fn follow(args: RunArgs) -> eyre::Result<()> {
     watching.await?.map_err(|error| Refusal::Identity(error.to_string()).into())
 }
 
-/// Everything that is known before the first block, as soon as the node can be reached.
-async fn reach(node: &Node, target: &Target, chain: Option<u64>) -> eyre::Result<Resolved> {
+/// Everything that is known before the first block, as soon as a node can be reached.
+async fn reach(
+    endpoints: &Endpoints,
+    target: &Target,
+    chain: Option<u64>,
+) -> eyre::Result<Resolved> {
     let mut backoff = MIN_BACKOFF;
     let mut told = String::new();
     loop {
-        let error = match target.resolve(node, chain).await {
+        let error = match target.resolve(endpoints, chain).await {
             Ok(resolved) => return Ok(resolved),
             Err(error) => error,
         };
-        let Some(cause) = transport_error(&error) else { return Err(error) };
-        let reason = explain(cause);
+        let reason = match (error.downcast_ref(), transport_error(&error)) {
+            (Some(Unanswered(reason)), _) => reason.clone(),
+            (None, Some(cause)) => format!("no answer: {}", explain(cause)),
+            (None, None) => return Err(error),
+        };
         if reason != told {
-            log(&format!("no answer from {}: {reason}; trying again", node.host));
+            log(&format!("{reason}; trying again"));
             told = reason;
         }
         time::sleep(backoff).await;
@@ -73,7 +80,11 @@ async fn reach(node: &Node, target: &Target, chain: Option<u64>) -> eyre::Result
     }
 }
 
-fn announce(node: &Node, resolved: &Resolved, first: u64) {
+fn announce(resolved: &Resolved, first: u64) {
+    let nodes = &resolved.nodes;
+    for left_out in &*nodes.left_out {
+        say(&format!("warning: {left_out}: it is not used"));
+    }
     let what = match &resolved.contracts {
         None => "every contract".to_owned(),
         Some(contracts) => {
@@ -83,7 +94,8 @@ fn announce(node: &Node, resolved: &Resolved, first: u64) {
     };
     say(&format!(
         "watching {what} on chain {} at {}, from block {first}",
-        resolved.chain, node.host
+        nodes.chain,
+        nodes.place()
     ));
     if first > resolved.head.saturating_add(1) {
         say(&format!("the chain is at block {}: waiting for block {first}", resolved.head));
@@ -95,12 +107,14 @@ fn announce(node: &Node, resolved: &Resolved, first: u64) {
 
 /// The consumer of facts that prints.
 struct Printer {
-    node: Node,
     resolved: Resolved,
     fold: Fold,
     json: bool,
-    caught_up: bool,
-    /// What was last said to be wrong with the node.
+    /// The breakers whose storage was not compared yet with what the events told.
+    unread: Vec<Listed>,
+    /// What was said of those already.
+    unknown: BTreeSet<String>,
+    /// What was last said to be wrong with the nodes.
     trouble: Option<String>,
 }
 
@@ -120,17 +134,16 @@ impl Printer {
                 output::line(&text)?;
             }
             match fact {
-                Fact::Block { block, tip: true } if !self.caught_up => {
-                    self.caught_up = true;
-                    self.read_back(block).await;
+                Fact::Block { block, tip: true } => self.read_back(block).await,
+                Fact::Undecodable(log) => {
+                    say(&output::undecodable(&log, self.resolved.nodes.chain));
                 }
-                Fact::Undecodable(log) => say(&output::undecodable(&log, self.resolved.chain)),
                 Fact::Unreachable { reason } if self.trouble.as_ref() != Some(&reason) => {
-                    log(&format!("no answer from {}: {reason}; trying again", self.node.host));
+                    log(&format!("{reason}; trying again"));
                     self.trouble = Some(reason);
                 }
-                Fact::Reachable => {
-                    log(&format!("{} answers again", self.node.host));
+                Fact::Reachable { host } => {
+                    log(&format!("{host} answers again"));
                     self.trouble = None;
                 }
                 _ => {}
@@ -144,26 +157,36 @@ impl Printer {
     async fn first_at(&self, time: u64, mut after: u64, mut first: Block) -> Block {
         while first.number - after > 1 {
             let middle = after + (first.number - after) / 2;
-            match self.node.provider.get_block_by_number(middle.into()).await {
-                Ok(Some(found)) if found.header.timestamp >= time => first = block(&found.header),
-                Ok(Some(_)) => after = middle,
-                _ => break,
+            let found = self.resolved.nodes.first_with(async |node| {
+                let found = node.get_block_by_number(middle.into()).await?;
+                Ok(found.filter(|found| found.header.number == middle))
+            });
+            match found.await.ok().flatten() {
+                Some(found) if found.header.timestamp >= time => first = block(&found.header),
+                Some(_) => after = middle,
+                None => break,
             }
         }
         first
     }
 
-    /// The present state of each breaker: what happened before the first block is in storage only.
+    /// The present state of each breaker: what happened before the first block is in storage only. What cannot be read now
+    /// is read at the next block.
     async fn read_back(&mut self, block: Block) {
-        for listed in &self.resolved.breakers {
+        for listed in std::mem::take(&mut self.unread) {
             let key = listed.key;
             let name = listed.label.clone().unwrap_or_else(|| key.to_string());
-            let slot = U256::from_be_bytes(key.breaker.0);
-            let read = self.node.provider.get_storage_at(key.contract, slot).hash(block.hash);
-            let word = match read.await {
-                Ok(word) => Word(word),
+            let word = match word(&self.resolved.nodes, &key, block.hash).await {
+                Ok(word) => word,
                 Err(error) => {
-                    say(&format!("warning: the state of {name} is unknown: {}", explain(&error)));
+                    let warning = format!(
+                        "warning: the state of {name} is not known yet: {}",
+                        explain(&error)
+                    );
+                    if self.unknown.insert(warning.clone()) {
+                        say(&warning);
+                    }
+                    self.unread.push(listed);
                     continue;
                 }
             };

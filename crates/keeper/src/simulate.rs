@@ -4,7 +4,7 @@ use crate::{
     Refusal,
     cli::SimulateArgs,
     fold::{Fold, Notice, What},
-    node::Node,
+    node::Nodes,
     output, shutdown,
     watch::{Fact, Watch},
 };
@@ -134,12 +134,12 @@ struct Watching {
     fold: Fold,
 }
 
-/// anvil's default, and part of a breaker's key only.
+/// anvil's default.
 const CHAIN: u64 = 31_337;
 
 impl Watching {
     fn start(engine: &AnvilEngine) -> Result<Self, Refusal> {
-        let watch = Watch::new(Node::at(engine.url())?.provider, None, 0);
+        let watch = Watch::new(Nodes::lone(CHAIN, engine.url())?, None, 0);
         let hint = watch.hint();
         let (sender, facts) = mpsc::channel(64);
         // It ends when the receiver is dropped; should it end before, the channel tells.

@@ -3,15 +3,11 @@
 use crate::{
     Refusal,
     cli::StatusArgs,
-    node::{Node, explain, transport_error},
+    node::{Endpoints, Unanswered, explain, transport_error},
     output::{self, Clock},
-    target::{Key, Listed, Slot, Target},
+    target::{Key, Listed, Slot, Target, word},
 };
-use alloy::{
-    eips::BlockId,
-    primitives::{B256, U256},
-    providers::Provider,
-};
+use alloy::{eips::BlockId, primitives::B256, providers::Provider};
 use comfy_table::{Table, presets};
 use fusebox_bindings::{State, TRIP_AT_ONCE, Word};
 use serde::Serialize;
@@ -42,16 +38,17 @@ struct Json<'a> {
 }
 
 pub(crate) async fn status(args: StatusArgs) -> eyre::Result<()> {
-    let node = Node::new(&args.node.rpc_url)?;
+    let endpoints = Endpoints::new(&args.node.rpc_url)?;
     let target = Target::new(args.target.watch.clone(), args.target.deployment.as_deref())?;
-    let (rows, clock) =
-        read(&node, &target, &args).await.map_err(|error| match transport_error(&error) {
-            Some(cause) => {
-                let reason = explain(cause);
-                Refusal::Unreachable(format!("no answer from {}: {reason}", node.host)).into()
-            }
+    let (rows, clock) = read(&endpoints, &target, &args).await.map_err(|error| {
+        if let Some(Unanswered(reason)) = error.downcast_ref() {
+            return Refusal::Unreachable(reason.clone()).into();
+        }
+        match transport_error(&error) {
+            Some(cause) => Refusal::Unreachable(format!("no answer: {}", explain(cause))).into(),
             None => error,
-        })?;
+        }
+    })?;
     if args.json {
         let rows: Vec<_> = rows.iter().map(|row| json(row, &clock)).collect();
         return output::document(&rows);
@@ -59,24 +56,30 @@ pub(crate) async fn status(args: StatusArgs) -> eyre::Result<()> {
     output::line(&table(&rows, &clock).trim_fmt())
 }
 
-async fn read(node: &Node, target: &Target, args: &StatusArgs) -> eyre::Result<(Vec<Row>, Clock)> {
-    let resolved = target.resolve(node, args.node.chain).await?;
+async fn read(
+    endpoints: &Endpoints,
+    target: &Target,
+    args: &StatusArgs,
+) -> eyre::Result<(Vec<Row>, Clock)> {
+    let resolved = target.resolve(endpoints, args.node.chain).await?;
+    let nodes = &resolved.nodes;
+    for left_out in &*nodes.left_out {
+        output::say(&format!("warning: {left_out}: it is not used"));
+    }
     if let Some(silent) = resolved.silent.first() {
         return Err(Refusal::Configuration(format!(
             "{silent} does not list its breakers, so it is no ICircuitBreaker; name its slots in a deployment file"
         ))
         .into());
     }
-    let latest = node.provider.get_block(BlockId::latest()).await?;
+    let latest = nodes.any.get_block(BlockId::latest()).await?;
     let header = latest.ok_or_else(|| eyre::eyre!("the node has no latest block"))?.header;
     let clock = Clock { block: header.number, time: header.timestamp };
 
     let mut rows = Vec::new();
-    for listed in wanted(resolved.breakers, args.key.as_deref())? {
+    for listed in wanted(&resolved.breakers, args.key.as_deref())? {
         let Key { contract, breaker, .. } = listed.key;
-        let slot = U256::from_be_bytes(breaker.0);
-        let word = node.provider.get_storage_at(contract, slot).number(header.number).await?;
-        let word = Word(word);
+        let word = word(nodes, &listed.key, header.hash).await?;
         let state = word.state(header.timestamp).map_err(|_| {
             Refusal::Configuration(format!(
                 "there is no breaker at slot {} of {contract}: its word has failure threshold 0; is the deployment file current?",
@@ -89,10 +92,10 @@ async fn read(node: &Node, target: &Target, args: &StatusArgs) -> eyre::Result<(
 }
 
 /// All breakers, or the one of this key or label.
-fn wanted(breakers: Vec<Listed>, key: Option<&str>) -> Result<Vec<Listed>, Refusal> {
-    let Some(key) = key else { return Ok(breakers) };
+fn wanted(breakers: &[Listed], key: Option<&str>) -> Result<Vec<Listed>, Refusal> {
+    let Some(key) = key else { return Ok(breakers.to_vec()) };
     let names = breakers.iter().map(Listed::name).collect::<Vec<_>>().join(", ");
-    let found: Vec<_> = breakers.into_iter().filter(|listed| listed.is(key)).collect();
+    let found: Vec<_> = breakers.iter().filter(|listed| listed.is(key)).cloned().collect();
     if found.is_empty() {
         return Err(Refusal::Usage(format!("there is no breaker `{key}`; there are {names}")));
     }

@@ -3,14 +3,14 @@
 use crate::{
     Refusal,
     deployment::Deployment,
-    node::{Expected, Node, Source},
+    node::{Endpoints, Expected, Nodes},
 };
 use alloy::{
     primitives::{Address, B256, U256},
-    providers::Provider,
+    providers::{Provider, RootProvider},
     transports::TransportError,
 };
-use fusebox_bindings::ICircuitBreaker;
+use fusebox_bindings::{ICircuitBreaker, Word};
 use std::{fmt, path::Path};
 
 /// What the command line names.
@@ -24,7 +24,7 @@ pub(crate) enum Target {
 /// The same, found on the chain.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
-    pub(crate) chain: u64,
+    pub(crate) nodes: Nodes,
     /// `None`: every contract.
     pub(crate) contracts: Option<Vec<Address>>,
     /// The breakers known beforehand; others may be found by their events.
@@ -81,19 +81,32 @@ impl Target {
         }
     }
 
-    /// Checks the chain and finds everything on it.
+    /// The chain that is meant, where somebody says so.
+    fn expected(&self, option: Option<u64>) -> Result<Option<Expected<'_>>, Refusal> {
+        let option = option.map(|chain| Expected { chain, says: "--chain" });
+        let Self::Deployment { deployment, file } = self else { return Ok(option) };
+        match (deployment.chain_id, option) {
+            (written, Some(Expected { chain, says })) if chain != written => {
+                Err(Refusal::Identity(format!(
+                    "{says} says {chain}, but {file} says {written}: one of them is not meant"
+                )))
+            }
+            (chain, _) => Ok(Some(Expected { chain, says: file })),
+        }
+    }
+
+    /// Finds the nodes of the chain, and everything on it.
     pub(crate) async fn resolve(
         &self,
-        node: &Node,
+        endpoints: &Endpoints,
         expected_chain: Option<u64>,
     ) -> eyre::Result<Resolved> {
-        let expected = expected_chain.map(|chain| Expected { chain, says: "--chain" });
-        let chain = node.chain_id(expected).await?;
+        let nodes = endpoints.connect(self.expected(expected_chain)?).await?;
         let mut resolved = Resolved {
-            chain,
+            head: nodes.any.get_block_number().await?,
+            nodes: nodes.clone(),
             contracts: None,
             breakers: Vec::new(),
-            head: node.provider.get_block_number().await?,
             first_block: None,
             silent: Vec::new(),
         };
@@ -101,8 +114,8 @@ impl Target {
             Self::Anywhere => {}
             Self::Contracts(addresses) => {
                 for &address in addresses {
-                    node.must_have_code(address, chain, Source::CommandLine).await?;
-                    match list(node, address).await? {
+                    must_have_code(&nodes, address, Source::CommandLine).await?;
+                    match nodes.first_with(async |node| list(node, address).await).await? {
                         Some(slots) => {
                             resolved.list(address, slots.into_iter().map(|slot| (slot, None)))
                         }
@@ -112,14 +125,13 @@ impl Target {
                 resolved.contracts = Some(addresses.clone());
             }
             Self::Deployment { deployment, file } => {
-                node.chain_id(Some(Expected { chain: deployment.chain_id, says: file })).await?;
                 let mut contracts = Vec::new();
                 for (name, contract) in &deployment.contracts {
                     if contract.breakers.is_empty() {
                         continue;
                     }
                     let source = Source::Deployment { name, file };
-                    node.must_have_code(contract.address, chain, source).await?;
+                    must_have_code(&nodes, contract.address, source).await?;
                     contracts.push(contract.address);
                     let first = resolved
                         .first_block
@@ -136,10 +148,20 @@ impl Target {
     }
 }
 
+/// The word of a breaker at a block, which is named by its hash: another node may answer, of no other block.
+pub(crate) async fn word(nodes: &Nodes, key: &Key, block: B256) -> Result<Word, TransportError> {
+    let slot = U256::from_be_bytes(key.breaker.0);
+    let word = nodes.first_with(async |node| {
+        let word = node.get_storage_at(key.contract, slot).hash(block).await?;
+        Ok((!word.is_zero()).then_some(word))
+    });
+    Ok(Word(word.await?.unwrap_or_default()))
+}
+
 impl Resolved {
     fn list(&mut self, contract: Address, slots: impl Iterator<Item = (B256, Option<String>)>) {
         self.breakers.extend(slots.map(|(breaker, label)| Listed {
-            key: Key { chain: self.chain, contract, breaker },
+            key: Key { chain: self.nodes.chain, contract, breaker },
             label,
         }));
     }
@@ -150,13 +172,43 @@ impl Resolved {
     }
 }
 
+/// Who says that a contract is somewhere: what has to be done where there is none depends on it.
+#[derive(Clone, Copy, Debug)]
+enum Source<'a> {
+    /// An address that was typed.
+    CommandLine,
+    /// An entry of a deployment file, which the script writes before it sends.
+    Deployment { name: &'a str, file: &'a str },
+}
+
+/// Fails where no node knows a contract.
+async fn must_have_code(nodes: &Nodes, address: Address, source: Source<'_>) -> eyre::Result<()> {
+    let code = nodes.first_with(async |node| {
+        let code = node.get_code_at(address).await?;
+        Ok((!code.is_empty()).then_some(()))
+    });
+    if code.await?.is_some() {
+        return Ok(());
+    }
+    let (chain, place) = (nodes.chain, nodes.place());
+    Err(Refusal::Configuration(match source {
+        Source::CommandLine => format!(
+            "there is no contract at {address} on chain {chain}: check the address, and that {place} is the node you mean"
+        ),
+        Source::Deployment { name, file } => format!(
+            "there is no contract at {address} on chain {chain}, where {file} has `{name}`: it is written before anything is sent, so if that failed, run script/Deploy.s.sol again; else check that {place} is the node you mean"
+        ),
+    })
+    .into())
+}
+
 /// The breakers that a contract says it has; `None` where it says nothing that can be understood.
-async fn list(node: &Node, address: Address) -> eyre::Result<Option<Vec<B256>>> {
+async fn list(node: &RootProvider, address: Address) -> Result<Option<Vec<B256>>, TransportError> {
     use alloy::contract::Error;
-    match ICircuitBreaker::new(address, &node.provider).breakers().call().await {
+    match ICircuitBreaker::new(address, node).breakers().call().await {
         Ok(slots) => Ok(Some(slots)),
         // Anything but a revert is the node's failure, and says nothing of the contract.
-        Err(Error::TransportError(error)) if !is_revert(&error) => Err(error.into()),
+        Err(Error::TransportError(error)) if !is_revert(&error) => Err(error),
         // It reverted or answered something else: not of this interface.
         Err(_) => Ok(None),
     }

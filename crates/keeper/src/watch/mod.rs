@@ -1,25 +1,27 @@
 //! Follows a chain and yields what it says about breakers, in chain order, without a gap and without a repeat.
 //!
 //! History is read in ranges; the last blocks before the tip are walked one by one along their parent hashes, so that a
-//! block that left the chain is noticed by its hash and what it said is taken back. A node that goes away loses nothing:
-//! the walk goes on where it stood. Generic over alloy's `Provider`, so that a pool of nodes can take the node's place.
+//! block that left the chain is noticed by its hash and what it said is taken back. All of a tick is read from one node,
+//! so that two views are never mixed; where that node fails or contradicts itself the next one goes on where it stood.
+//! Only an answer that is empty, and need not be, is asked of a second node.
 
+mod asked;
 mod decode;
 mod tail;
 
 pub use decode::{Event, Kind, Undecodable};
 
-use crate::node::explain;
+use crate::node::{Node, Nodes, explain, is_too_much, is_turned_away};
 use alloy::{
     eips::BlockNumberOrTag,
     primitives::{Address, B256},
     providers::Provider,
-    rpc::types::{Filter, Header, Log},
-    sol_types::SolEvent,
+    rpc::types::{Header, Log},
     transports::TransportError,
 };
-use fusebox_bindings::events;
-use std::{sync::Arc, time::Duration};
+use asked::{Asked, Wanted};
+use serde::Deserialize;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tail::{Tail, Walked};
 use tokio::{
     sync::{Notify, mpsc},
@@ -29,12 +31,17 @@ use tokio::{
 /// Blocks below the tip that are walked one by one, and as far back as a reorg is followed.
 const REORG_WINDOW: u64 = 256;
 
-/// Blocks in one `eth_getLogs` of the past. Common nodes allow it; where one does not, the range is halved.
+/// Blocks in one `eth_getLogs` of the past. Common nodes allow it; for others the pool asks in pieces, up to a number of
+/// them. Only beyond that, or where a node is too slow for so many, the range is halved.
 const MAX_RANGE: u64 = 2_000;
 
 /// How soon after a failed request it is tried again; doubled up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
+
+/// How long a second node may think about logs that the first says there are none of. A node that hangs must not hold
+/// every block for as long as a first one may take; its breaker hears of it.
+const SECOND_OPINION: Duration = Duration::from_secs(3);
 
 /// How often the tip is asked for. An event is to be known within a second of its block.
 const POLL: Duration = Duration::from_millis(500);
@@ -66,20 +73,23 @@ pub enum Fact {
         /// Whether it was the tip when it was read.
         tip: bool,
     },
-    /// The node does not answer, or not usefully.
+    /// No node answers, or none usefully.
     Unreachable {
-        /// What is wrong, without a secret.
+        /// What is wrong with which, without a secret.
         reason: String,
     },
-    /// The node answers again.
-    Reachable,
+    /// A node answers again.
+    Reachable {
+        /// Where it is, without a secret.
+        host: String,
+    },
 }
 
 /// The watch cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// The node has none of the blocks that were read before: it is on another chain, or on one that was begun anew.
+    /// No node has any of the blocks that were read before: this is another chain, or one that was begun anew.
     #[error(
         "block {number} with hash {hash} is no longer on the node's chain, nor are the {REORG_WINDOW} before it: \
          this is another chain, or one begun anew. Start again to follow it"
@@ -94,9 +104,9 @@ pub enum WatchError {
 
 /// Follows one chain.
 #[derive(Debug)]
-pub struct Watch<P> {
-    provider: P,
-    contracts: Option<Vec<Address>>,
+pub struct Watch {
+    nodes: Nodes,
+    wanted: Wanted,
     first: u64,
     tail: Tail,
     /// A block as far below the ground as a reorg is followed: while it stands, a ground that left is a reorg.
@@ -104,8 +114,10 @@ pub struct Watch<P> {
     range: u64,
     /// A lower tip with another hash is believed when it is seen twice.
     doubted: Option<B256>,
-    /// The last request failed.
+    /// No node brought the last tick to its end.
     unreachable: bool,
+    /// What is wrong with which node, by its host.
+    trouble: BTreeMap<String, String>,
     hint: Arc<Notify>,
 }
 
@@ -114,6 +126,10 @@ pub struct Watch<P> {
 enum Halt {
     /// The node does not answer, or contradicts itself, which is as good as no answer.
     Unanswered(String),
+    /// The node answers with an error.
+    Refused(String),
+    /// It was not even asked, for reasons that were told.
+    TurnedAway,
     Final(WatchError),
     /// Nobody listens any more.
     Unheard,
@@ -121,24 +137,29 @@ enum Halt {
 
 impl From<TransportError> for Halt {
     fn from(error: TransportError) -> Self {
-        Self::Unanswered(explain(&error))
+        match explain(&error) {
+            _ if is_turned_away(&error) => Self::TurnedAway,
+            reason if error.as_error_resp().is_some() => Self::Refused(reason),
+            reason => Self::Unanswered(reason),
+        }
     }
 }
 
 type Facts = mpsc::Sender<Fact>;
 
-impl<P: Provider> Watch<P> {
+impl Watch {
     /// Watches these contracts, or all where there are none given, from the block `first` on. Asks for nothing yet.
-    pub fn new(provider: P, contracts: Option<Vec<Address>>, first: u64) -> Self {
+    pub(crate) fn new(nodes: Nodes, contracts: Option<Vec<Address>>, first: u64) -> Self {
         Self {
-            provider,
-            contracts,
+            nodes,
+            wanted: Wanted::of(contracts),
             first,
             tail: Tail::default(),
             anchor: None,
             range: MAX_RANGE,
             doubted: None,
             unreachable: false,
+            trouble: BTreeMap::new(),
             hint: Arc::default(),
         }
     }
@@ -162,8 +183,9 @@ impl<P: Provider> Watch<P> {
                 }
                 Err(Halt::Unheard) => return Ok(()),
                 Err(Halt::Final(error)) => return Err(error),
-                Err(Halt::Unanswered(reason)) => {
+                Err(_) => {
                     self.unreachable = true;
+                    let reason = self.reason();
                     tell(&facts, Fact::Unreachable { reason }).await.ok();
                     let wait = backoff;
                     backoff = (backoff * 2).min(MAX_BACKOFF);
@@ -178,18 +200,59 @@ impl<P: Provider> Watch<P> {
         }
     }
 
-    /// Everything up to the tip.
+    /// Everything up to the tip, as the first node says it that can.
     async fn tick(&mut self, facts: &Facts) -> Result<(), Halt> {
-        let Some(tip) = self.header(BlockNumberOrTag::Latest).await? else {
+        let mut other_chain = None;
+        let mut all = true;
+        for node in self.nodes.ranked() {
+            let trouble = match self.tick_on(&node, facts).await {
+                Ok(()) => {
+                    self.trouble.clear();
+                    if std::mem::take(&mut self.unreachable) {
+                        tell(facts, Fact::Reachable { host: node.host }).await?;
+                    }
+                    return Ok(());
+                }
+                Err(Halt::Unheard) => return Err(Halt::Unheard),
+                Err(Halt::Final(error)) => {
+                    let trouble = error.to_string();
+                    other_chain = Some(error);
+                    trouble
+                }
+                Err(Halt::Unanswered(reason) | Halt::Refused(reason)) => {
+                    all = false;
+                    reason
+                }
+                Err(Halt::TurnedAway) => {
+                    all = false;
+                    self.trouble.entry(node.host).or_insert_with(|| "it is busy".to_owned());
+                    continue;
+                }
+            };
+            self.trouble.insert(node.host, trouble);
+        }
+        // While one of them does not answer, it may be the one that still has the chain.
+        match other_chain {
+            Some(error) if all => Err(Halt::Final(error)),
+            _ => Err(Halt::TurnedAway),
+        }
+    }
+
+    fn reason(&self) -> String {
+        let each = self.trouble.iter().map(|(host, why)| format!("no answer from {host}: {why}"));
+        each.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Everything up to the tip of one node.
+    async fn tick_on(&mut self, node: &Node, facts: &Facts) -> Result<(), Halt> {
+        let latest = node.provider.get_block_by_number(BlockNumberOrTag::Latest).await?;
+        let Some(tip) = latest.map(|block| block.header) else {
             return Err(Halt::Unanswered("the node has no latest block".to_owned()));
         };
-        if std::mem::take(&mut self.unreachable) {
-            tell(facts, Fact::Reachable).await?;
-        }
-        if self.tail.is_empty() && !self.begin(&tip, facts).await? {
+        if self.tail.is_empty() && !self.begin(node, &tip, facts).await? {
             return Ok(());
         }
-        self.compare(&tip, facts).await?;
+        self.compare(node, &tip, facts).await?;
         loop {
             let next = self.tail.next();
             if next > tip.number {
@@ -197,11 +260,11 @@ impl<P: Provider> Watch<P> {
             }
             if tip.number - next >= REORG_WINDOW {
                 // Ranges are not linked by parent hashes: what was told must still stand.
-                if self.rewind(&tip, facts).await? {
+                if self.rewind(node, &tip, facts).await? {
                     continue;
                 }
-                self.backfill(next, tip.number - REORG_WINDOW, facts).await?;
-            } else if !self.walk(next, &tip, facts).await? {
+                self.backfill(node, next, tip.number - REORG_WINDOW, facts).await?;
+            } else if !self.walk(node, next, &tip, facts).await? {
                 // A node behind a balancer that does not have the block yet: the next tick asks again.
                 return Ok(());
             }
@@ -209,9 +272,9 @@ impl<P: Provider> Watch<P> {
     }
 
     /// Lays the ground: the block before the first one to tell. False where the chain is not there yet.
-    async fn begin(&mut self, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
+    async fn begin(&mut self, node: &Node, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
         // The genesis block has no logs, so it may be the ground itself.
-        let ground = self.header(self.first.saturating_sub(1).into()).await?;
+        let ground = header(node, self.first.saturating_sub(1)).await?;
         let Some(ground) = ground else {
             if self.first > tip.number.saturating_add(1) {
                 return Ok(false);
@@ -220,7 +283,7 @@ impl<P: Provider> Watch<P> {
         };
         let block = block(&ground);
         let below = block.number.saturating_sub(REORG_WINDOW);
-        let anchor = self.header(below.into()).await?.ok_or_else(|| missing(below))?;
+        let anchor = header(node, below).await?.ok_or_else(|| missing(below))?;
         self.anchor = Some(self::block(&anchor));
         self.tail.restart(Walked::empty(block));
         tell(facts, Fact::Block { block, tip: block.number == tip.number }).await?;
@@ -228,7 +291,7 @@ impl<P: Provider> Watch<P> {
     }
 
     /// Whether the node's tip belongs to the chain that was told; takes back what does not.
-    async fn compare(&mut self, tip: &Header, facts: &Facts) -> Result<(), Halt> {
+    async fn compare(&mut self, node: &Node, tip: &Header, facts: &Facts) -> Result<(), Halt> {
         let known = self.tail.hash_of(tip.number);
         if known == Some(tip.hash) || tip.number > self.tail.tip().number {
             self.doubted = None;
@@ -243,51 +306,65 @@ impl<P: Provider> Watch<P> {
             return Ok(());
         }
         self.doubted = None;
-        self.rewind(tip, facts).await.map(drop)
+        self.rewind(node, tip, facts).await.map(drop)
     }
 
-    /// Back to the last block that is still on the chain. Whether there was anything to take back.
-    async fn rewind(&mut self, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
-        let mut moved = false;
-        loop {
-            let last = self.tail.tip();
+    /// Back to the last block that is still on the chain. Whether there was anything to take back. Nothing is taken back
+    /// before that block is found: of a node on another chain all would be, and another node then tell it all again.
+    async fn rewind(&mut self, node: &Node, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
+        let mut gone = 0;
+        // What the node has in the place of the last block that was compared.
+        let mut there = None;
+        while let Some(last) = self.tail.back(gone) {
             // Above the node's tip there is nothing any more; below it, a block that it does not have says nothing.
-            let there = if last.number > tip.number {
-                None
-            } else {
-                Some(self.header(last.number.into()).await?.ok_or_else(|| missing(last.number))?)
-            };
-            if there.as_ref().is_some_and(|header| header.hash == last.hash) {
-                return Ok(moved);
-            }
-            if let Some(gone) = self.tail.pop() {
-                moved = true;
-                for event in gone.events.into_iter().rev() {
-                    tell(facts, Fact::Retracted(event)).await?;
+            if last.number <= tip.number {
+                let found = header(node, last.number).await?;
+                let found = found.ok_or_else(|| missing(last.number))?;
+                if found.hash == last.hash {
+                    break;
                 }
-                continue;
+                there = Some(found);
             }
-            // The ground itself left. Nothing was told of it, so another takes its place, if this is the same chain.
-            let other = WatchError::OtherChain { number: last.number, hash: last.hash };
+            gone += 1;
+        }
+        let ground_left = self.tail.back(gone).is_none();
+        if ground_left {
+            // Nothing was told of the ground itself, so another takes its place, if this is the same chain.
+            let ground = self.tail.back(gone - 1).expect("the ground was compared");
+            let other = WatchError::OtherChain { number: ground.number, hash: ground.hash };
             let Some(anchor) = self.anchor else { return Err(Halt::Final(other)) };
-            let still = self.header(anchor.number.into()).await?;
+            let still = header(node, anchor.number).await?;
             if still.ok_or_else(|| missing(anchor.number))?.hash != anchor.hash {
                 return Err(Halt::Final(other));
             }
-            let Some(ground) = there else { return Ok(moved) };
-            self.tail.restart(Walked::empty(block(&ground)));
-            moved = true;
         }
+        for _ in 0..gone {
+            // The ground is never popped.
+            let Some(walked) = self.tail.pop() else { break };
+            for event in walked.events.into_iter().rev() {
+                tell(facts, Fact::Retracted(event)).await?;
+            }
+        }
+        if ground_left && let Some(ground) = there {
+            self.tail.restart(Walked::empty(block(&ground)));
+        }
+        Ok(gone > 0)
     }
 
     /// One block, by its parent's hash. False where the node does not have its tip yet.
-    async fn walk(&mut self, number: u64, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
-        let Some(header) = self.header(number.into()).await? else {
+    async fn walk(
+        &mut self,
+        node: &Node,
+        number: u64,
+        tip: &Header,
+        facts: &Facts,
+    ) -> Result<bool, Halt> {
+        let Some(header) = header(node, number).await? else {
             return if number < tip.number { Err(missing(number)) } else { Ok(false) };
         };
         let parent = self.tail.tip();
         if header.parent_hash != parent.hash {
-            if !self.rewind(tip, facts).await? {
+            if !self.rewind(node, tip, facts).await? {
                 return Err(Halt::Unanswered(format!(
                     "the node's block {number} does not follow its block {}",
                     parent.number
@@ -295,14 +372,10 @@ impl<P: Provider> Watch<P> {
             }
             return Ok(true);
         }
-        let logs = self.provider.get_logs(&self.filter().at_block_hash(header.hash)).await?;
+        let doubtful = self.wanted.may_be_in(&header.logs_bloom);
+        let asked = Asked::Block { number, hash: header.hash };
+        let logs = self.logs(node, asked, doubtful).await?;
         let block = block(&header);
-        let logs = self.checked(logs)?;
-        if logs.iter().any(|log| log.block_hash != Some(header.hash)) {
-            return Err(Halt::Unanswered(format!(
-                "the node gave a log of another block for {number}"
-            )));
-        }
         let mut events = Vec::new();
         for fact in logs.iter().map(|log| decode::fact(log, block)) {
             if let Fact::Event(event) = &fact {
@@ -319,41 +392,32 @@ impl<P: Provider> Watch<P> {
     }
 
     /// A range of the past, too far below the tip to leave the chain.
-    async fn backfill(&mut self, from: u64, last: u64, facts: &Facts) -> Result<(), Halt> {
+    async fn backfill(
+        &mut self,
+        node: &Node,
+        from: u64,
+        last: u64,
+        facts: &Facts,
+    ) -> Result<(), Halt> {
         let to = last.min(from + self.range - 1);
-        let logs = match self.provider.get_logs(&self.filter().from_block(from).to_block(to)).await
-        {
-            Ok(logs) => logs,
-            // The node thinks the range too large, or its answer: half of it, down to a single block.
-            Err(error) if error.as_error_resp().is_some() && from < to => {
-                self.range = (to - from).div_ceil(2);
-                return Ok(());
-            }
-            // It may also be too much to answer in time: less the next time, and not at once.
-            Err(error) => {
-                self.range = (to - from).div_ceil(2).max(1);
-                return Err(error.into());
-            }
-        };
         // Until all of it is told: looking up the blocks of many logs may be too much as well.
         self.range = (to - from).div_ceil(2).max(1);
-        let Some(end) = self.header(to.into()).await? else {
+        let logs = match self.logs(node, Asked::Range { from, to }, true).await {
+            Ok(logs) => logs,
+            // More than the pool asks for in pieces: at once, since no node is asked for what is known to be too much.
+            Err(Halt::Refused(_)) if from < to => return Ok(()),
+            Err(halt) => return Err(halt),
+        };
+        let Some(end) = header(node, to).await? else {
             return Err(missing(to));
         };
         let mut at: Option<Block> = None;
         let mut told = Vec::new();
-        for log in self.checked(logs)? {
-            let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else {
-                return Err(Halt::Unanswered("the node gave a log without its block".to_owned()));
-            };
-            if !(from..=to).contains(&number) {
-                return Err(Halt::Unanswered(format!(
-                    "the node gave a log of block {number}, unasked"
-                )));
-            }
+        for log in logs {
+            let (number, hash) = log.block_number.zip(log.block_hash).expect("checked");
             let block = match at {
                 Some(block) if block.hash == hash => block,
-                _ => self.block_of(&log, number, hash).await?,
+                _ => block_of(node, &log, number, hash).await?,
             };
             at = Some(block);
             told.push(decode::fact(&log, block));
@@ -369,58 +433,75 @@ impl<P: Provider> Watch<P> {
         tell(facts, Fact::Block { block, tip: false }).await
     }
 
-    /// Newer nodes put the time into the log; others are asked for the header.
-    async fn block_of(&self, log: &Log, number: u64, hash: B256) -> Result<Block, Halt> {
-        if let Some(time) = log.block_timestamp {
-            return Ok(Block { number, hash, time });
+    /// The logs, checked. Where it is `doubtful` that there are none, that is believed of two nodes, or where only one
+    /// answers.
+    async fn logs(&self, node: &Node, asked: Asked, doubtful: bool) -> Result<Vec<Log>, Halt> {
+        let logs = self.logs_of(node, asked).await?;
+        if !logs.is_empty() || !doubtful {
+            return Ok(logs);
         }
-        match self.header(number.into()).await? {
-            Some(header) if header.hash == hash => Ok(block(&header)),
-            _ => Err(Halt::Unanswered(format!(
-                "the node gave a log of a block {number} that it does not have"
-            ))),
+        for other in self.nodes.others(node) {
+            let opinion = time::timeout(SECOND_OPINION, self.logs_of(&other, asked));
+            if let Ok(Ok(logs)) = opinion.await {
+                return Ok(logs);
+            }
         }
+        Ok(logs)
     }
 
-    /// In chain order, each once and each asked for: what a node must give, checked before it is believed.
-    fn checked(&self, mut logs: Vec<Log>) -> Result<Vec<Log>, Halt> {
-        let position = |log: &Log| (log.block_number, log.log_index);
-        logs.sort_by_key(position);
-        let repeated = logs.windows(2).any(|pair| position(&pair[0]) == position(&pair[1]));
-        if repeated || logs.iter().any(|log| log.log_index.is_none()) {
-            return Err(Halt::Unanswered(
-                "the node gave a log twice, or without its index".to_owned(),
-            ));
-        }
-        if logs.iter().any(|log| log.removed) {
-            return Err(Halt::Unanswered("the node gave a log of a block that left".to_owned()));
-        }
-        let asked =
-            |log: &Log| self.contracts.as_ref().is_none_or(|asked| asked.contains(&log.address()));
-        match logs.iter().find(|log| !asked(log)) {
-            Some(foreign) => Err(Halt::Unanswered(format!(
-                "the node gave a log of {}, unasked",
-                foreign.address()
-            ))),
-            None => Ok(logs),
-        }
+    async fn logs_of(&self, node: &Node, asked: Asked) -> Result<Vec<Log>, Halt> {
+        let logs = match (node.provider.get_logs(&self.wanted.filter(asked)).await, asked.block()) {
+            (Err(error), Some((number, name))) if is_too_much(&error) => {
+                self.receipt_logs(node, number, name).await?
+            }
+            (answer, _) => answer?,
+        };
+        self.wanted.checked(logs, asked).map_err(Halt::Unanswered)
     }
 
-    async fn header(&self, number: BlockNumberOrTag) -> Result<Option<Header>, TransportError> {
-        Ok(self.provider.get_block_by_number(number).await?.map(|block| block.header))
-    }
-
-    fn filter(&self) -> Filter {
-        let topics = vec![
-            events::Opened::SIGNATURE_HASH,
-            events::Closed::SIGNATURE_HASH,
-            events::Configured::SIGNATURE_HASH,
-        ];
-        let filter = Filter::new().event_signature(topics);
-        match &self.contracts {
-            Some(contracts) => filter.address(contracts.clone()),
-            None => filter,
+    /// The logs of a block that holds more than a node gives at once: as its receipts have them, where there is no limit.
+    async fn receipt_logs(&self, node: &Node, number: u64, name: String) -> Result<Vec<Log>, Halt> {
+        // Of its transactions nothing else is read, so that their kind does not matter.
+        #[derive(Debug, Deserialize)]
+        struct Receipt {
+            logs: Vec<Log>,
         }
+        let client = node.provider.client();
+        let receipts = client.request::<_, Vec<Receipt>>("eth_getBlockReceipts", (name,)).await;
+        let receipts = receipts.map_err(|error| {
+            Halt::Unanswered(format!(
+                "block {number} holds more logs than the node gives at once, and its receipts are not to be had ({}): \
+                 give one more --rpc-url, of a node without that limit",
+                explain(&error)
+            ))
+        })?;
+        let logs = receipts.into_iter().flat_map(|receipt| receipt.logs);
+        Ok(logs.filter(|log| self.wanted.matches(log)).collect())
+    }
+}
+
+/// The block of this number, checked to be that.
+async fn header(node: &Node, number: u64) -> Result<Option<Header>, Halt> {
+    let found = node.provider.get_block_by_number(number.into()).await?;
+    match found.map(|block| block.header) {
+        Some(header) if header.number != number => Err(Halt::Unanswered(format!(
+            "the node gave block {} when it was asked for {number}",
+            header.number
+        ))),
+        found => Ok(found),
+    }
+}
+
+/// Newer nodes put the time into the log; others are asked for the header.
+async fn block_of(node: &Node, log: &Log, number: u64, hash: B256) -> Result<Block, Halt> {
+    if let Some(time) = log.block_timestamp {
+        return Ok(Block { number, hash, time });
+    }
+    match header(node, number).await? {
+        Some(header) if header.hash == hash => Ok(block(&header)),
+        _ => Err(Halt::Unanswered(format!(
+            "the node gave a log of a block {number} that it does not have"
+        ))),
     }
 }
 

@@ -39,6 +39,11 @@ impl Tail {
         self.blocks.back().expect("restarted before it is used").block
     }
 
+    /// The block so many before the newest one.
+    pub(super) fn back(&self, blocks: usize) -> Option<Block> {
+        self.blocks.iter().rev().nth(blocks).map(|walked| walked.block)
+    }
+
     /// The number of the block to come.
     pub(super) fn next(&self) -> u64 {
         self.tip().number.saturating_add(1)

@@ -1,0 +1,216 @@
+//! The nodes of one chain, and whom of them to ask.
+//!
+//! Behind them is a pool: breakers, throttles and probes say who is to be asked. What has to agree (a header, the logs of
+//! its block) is read from one node, so each has a provider of its own besides the one over all of them, and they share
+//! what is known of it. That is a pin which, when it is lost, says why.
+
+mod endpoints;
+mod explain;
+
+pub(crate) use endpoints::{Endpoints, Expected, RpcUrl, Unanswered};
+pub(crate) use explain::{explain, is_too_much, is_turned_away, transport_error};
+
+use crate::{Refusal, output::log};
+use alloy::{
+    providers::{ProviderBuilder, RootProvider},
+    transports::{TransportError, http::reqwest::Url},
+};
+use fusebox_rpc::{Pool, PoolEvent, Servers};
+use serde_json::json;
+use std::{collections::BTreeSet, convert::Infallible, sync::Arc, time::Duration};
+use tokio::{sync::oneshot, time};
+
+/// A node this far behind is not worth changing for: blocks take a moment to travel. The pool's default, too.
+const MAX_LAG: u64 = 3;
+
+/// How often the pool is asked for what an operator must know.
+const NEWS: Duration = Duration::from_secs(1);
+
+/// The nodes of one chain.
+#[derive(Clone, Debug)]
+pub(crate) struct Nodes {
+    pub(crate) chain: u64,
+    /// Asks whichever node is fit, and the next one where it fails.
+    pub(crate) any: RootProvider,
+    /// What was given and is not used, and why.
+    pub(crate) left_out: Arc<[String]>,
+    each: Arc<[Node]>,
+    pool: Pool,
+}
+
+/// One of them: for reads that have to agree.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) provider: RootProvider,
+    /// What may be printed of where it is.
+    pub(crate) host: String,
+    name: String,
+    pool: Pool,
+}
+
+impl Nodes {
+    /// A node of our own, whose chain is known.
+    pub(crate) fn lone(chain: u64, url: Url) -> Result<Self, Refusal> {
+        let host = url.origin().ascii_serialization();
+        Self::of(chain, &[Given { name: "node-1".to_owned(), url, host }], Vec::new())
+    }
+
+    fn of(chain: u64, given: &[Given], left_out: Vec<String>) -> Result<Self, Refusal> {
+        let is_lone = given.len() == 1;
+        let servers = Servers::default();
+        let pool = pool(chain, given, is_lone, &servers)?;
+        let mut each = Vec::new();
+        for one in given {
+            let pool = match is_lone {
+                true => pool.clone(),
+                false => self::pool(chain, std::slice::from_ref(one), false, &servers)?,
+            };
+            let Given { name, host, .. } = one.clone();
+            each.push(Node { provider: provider(&pool), host, name, pool });
+        }
+        Ok(Self { chain, any: provider(&pool), left_out: left_out.into(), each: each.into(), pool })
+    }
+
+    /// Where they are, for a person.
+    pub(crate) fn place(&self) -> String {
+        self.each.iter().map(|node| node.host.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// All of them, the one to follow first: not behind the furthest head, and fit in the pool's eyes. A node that only
+    /// claims a head is found out by the blocks it cannot show.
+    pub(crate) fn ranked(&self) -> Vec<Node> {
+        if let [lone] = &*self.each {
+            return vec![lone.clone()];
+        }
+        let heads: Vec<u64> =
+            self.pool.status().iter().map(|status| status.head.unwrap_or_default()).collect();
+        let head = heads.iter().copied().max().unwrap_or_default();
+        let fittest = self.pool.pin().ok().map(|pin| pin.provider());
+        let mut ranked: Vec<_> = self.each.iter().cloned().zip(heads).collect();
+        ranked.sort_by_key(|(node, shown)| {
+            (head - shown > MAX_LAG, fittest.as_deref() != Some(node.name.as_str()))
+        });
+        ranked.into_iter().map(|(node, _)| node).collect()
+    }
+
+    /// Those that give a second opinion on what this one says.
+    pub(crate) fn others(&self, than: &Node) -> Vec<Node> {
+        let mut ranked = self.ranked();
+        ranked.retain(|node| node.name != than.name);
+        ranked
+    }
+
+    /// Asks one after the other until one has something. That it has nothing is believed of a node only when the others
+    /// say so too, or nothing at all.
+    pub(crate) async fn first_with<T>(
+        &self,
+        ask: impl AsyncFn(&RootProvider) -> Result<Option<T>, TransportError>,
+    ) -> Result<Option<T>, TransportError> {
+        let mut is_nothing = false;
+        let mut failed = None;
+        for node in self.ranked() {
+            match ask(&node.provider).await {
+                Ok(Some(found)) => return Ok(Some(found)),
+                Ok(None) => is_nothing = true,
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match failed {
+            Some(error) if !is_nothing => Err(error),
+            _ => Ok(None),
+        }
+    }
+
+    /// Probes the nodes and says what an operator must know of them, until the answer is dropped.
+    #[must_use = "it ends when this is dropped"]
+    pub(crate) fn look_after(&self) -> oneshot::Sender<Infallible> {
+        let (stop, stopped) = oneshot::channel();
+        let nodes = self.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = nodes.pool.run(async { drop(stopped.await) }) => {}
+                () = nodes.tell_news() => {}
+            }
+        });
+        stop
+    }
+
+    async fn tell_news(&self) {
+        let mut told = BTreeSet::new();
+        loop {
+            for pool in self.each.iter().map(|node| &node.pool).chain([&self.pool]) {
+                pool.drain(|event| {
+                    // Each once: a key is refused as often as it is shown.
+                    if let Some(news) = self.news(event)
+                        && told.insert(news.clone())
+                    {
+                        log(&news);
+                    }
+                });
+            }
+            time::sleep(NEWS).await;
+        }
+    }
+
+    /// What somebody has to do something about; all else the pool deals with.
+    fn news(&self, event: PoolEvent) -> Option<String> {
+        let host = |provider: &str| {
+            &self.each.iter().find(|node| node.name == provider).expect("named by us").host
+        };
+        match event {
+            PoolEvent::WrongChain { provider, found, .. } => {
+                let found = number(&found).map_or("none".to_owned(), |found| found.to_string());
+                Some(format!(
+                    "the node at {} is on chain {found}, not {}: it is not used any more",
+                    host(&provider),
+                    self.chain
+                ))
+            }
+            PoolEvent::AuthRefused { provider, .. } => {
+                Some(format!("the node at {} refuses the key in its URL", host(&provider)))
+            }
+            PoolEvent::QuotaExhausted { provider, .. } => {
+                Some(format!("the quota of the node at {} is used up", host(&provider)))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Given {
+    /// For the pool.
+    name: String,
+    url: Url,
+    /// Scheme, host and port: the path, the query and the user part are where keys are.
+    host: String,
+}
+
+/// A pool of these.
+fn pool(chain: u64, given: &[Given], is_lone: bool, servers: &Servers) -> Result<Pool, Refusal> {
+    let mut builder = Pool::builder(chain).servers(servers);
+    builder = match is_lone {
+        // There is nobody to turn to meanwhile: a breaker would only make a node that is back wait, and a short deadline
+        // would fail a slow one.
+        true => builder.breaker("mode", "disabled").set("deadlines", json!({ "attempt": "10s" })),
+        // Others answer meanwhile. Looked at again within seconds: a keeper must not be left with a worse node for long.
+        false => builder
+            .breaker("cooldown", "1s")
+            .breaker("max_cooldown", "10s")
+            .set("deadlines", json!({ "attempt": "3s" })),
+    };
+    for Given { name, url, .. } in given {
+        builder = builder.provider(name, url.as_str());
+    }
+    builder.build().map_err(|error| {
+        Refusal::Configuration(format!("no HTTP client: {error}; are CA certificates installed?"))
+    })
+}
+
+fn provider(pool: &Pool) -> RootProvider {
+    ProviderBuilder::default().connect_client(pool.client())
+}
+
+fn number(quantity: &str) -> Option<u64> {
+    u64::from_str_radix(quantity.strip_prefix("0x")?, 16).ok()
+}

@@ -15,7 +15,7 @@ use futures_util::stream;
 use reqwest::header::HeaderMap;
 
 use super::Pool;
-use super::answer::{Payload, refusal};
+use super::answer::Payload;
 use super::attempt::{Held, Tried, outcome};
 use super::call::Call;
 use super::ending::Ended;
@@ -66,7 +66,7 @@ impl Pool {
                 Ok(payload) => payload,
                 Err(error @ PoolError::PinLost { .. }) => return Err(error),
                 Err(error) if nobody => return Err(error),
-                Err(error) => refusal(error.code(), error.to_string()),
+                Err(error) => Payload::Failure(error.payload()),
             };
             responses.push(Response { id: call.id, payload });
         }

@@ -3,10 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use alloy::rpc::json_rpc::ErrorPayload;
 use alloy::transports::{RpcError, TransportError, TransportErrorKind};
+use serde_json::{json, value::to_raw_value};
 
 use crate::endpoint::Transport;
 use crate::verdict::Category;
+
+/// When to come back where nobody knows how long it takes: a probe that is under way, a deadline that was too short. Most
+/// attempts end well within a second.
+const SOON: Duration = Duration::from_secs(1);
 
 /// What an operator calls a provider.
 pub type Name = Arc<str>;
@@ -120,6 +126,50 @@ impl PoolError {
             Self::BadRequest(_) => -32_600,
         }
     }
+
+    /// The word for it in the data of a JSON-RPC error, and in metrics.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Rejected(rejection) => match rejection {
+                Rejection::CircuitOpen { .. } => "circuit_open",
+                Rejection::HalfOpenBusy => "half_open_busy",
+                Rejection::AllOpen { .. } => "all_open",
+                Rejection::Throttled { .. } => "throttled",
+                Rejection::Deadline { .. } => "deadline",
+                Rejection::ForcedOpen => "forced_open",
+            },
+            Self::PinLost { .. } => "pin_lost",
+            Self::Exhausted { .. } => "exhausted",
+            Self::BadRequest(_) => "bad_request",
+        }
+    }
+
+    /// When asking again may help; none where time alone changes nothing, or has nothing to do with it.
+    #[must_use]
+    pub fn retry_in(&self) -> Option<Duration> {
+        match self {
+            Self::Rejected(
+                Rejection::CircuitOpen { retry_in }
+                | Rejection::AllOpen { retry_in }
+                | Rejection::Throttled { retry_in },
+            ) => Some(*retry_in),
+            Self::Rejected(Rejection::HalfOpenBusy | Rejection::Deadline { .. }) => Some(SOON),
+            _ => None,
+        }
+    }
+
+    /// The error in the form of a node's, with `data { reason, retry_after_ms }`.
+    #[must_use]
+    pub fn payload(&self) -> ErrorPayload {
+        let mut data = json!({ "reason": self.reason() });
+        if let Some(retry_in) = self.retry_in() {
+            let ms = u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX);
+            data["retry_after_ms"] = ms.into();
+        }
+        let (code, message) = (self.code(), self.to_string().into());
+        ErrorPayload { code, message, data: to_raw_value(&data).ok() }
+    }
 }
 
 fn list(attempts: &[Attempt]) -> String {
@@ -139,5 +189,50 @@ pub fn pool_error(error: &TransportError) -> Option<&PoolError> {
     match error {
         RpcError::Transport(TransportErrorKind::NonRetryable(inner)) => inner.downcast_ref(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_without_rust_hear_code_reason_and_when_to_come_back() {
+        let retry_in = Duration::from_millis(2_500);
+        let rejected = |rejection: Rejection| PoolError::from(rejection);
+        for (error, code, data) in [
+            (
+                rejected(Rejection::CircuitOpen { retry_in }),
+                -32_081,
+                r#"{"reason":"circuit_open","retry_after_ms":2500}"#,
+            ),
+            (
+                rejected(Rejection::HalfOpenBusy),
+                -32_082,
+                r#"{"reason":"half_open_busy","retry_after_ms":1000}"#,
+            ),
+            (
+                rejected(Rejection::AllOpen { retry_in }),
+                -32_083,
+                r#"{"reason":"all_open","retry_after_ms":2500}"#,
+            ),
+            (rejected(Rejection::ForcedOpen), -32_083, r#"{"reason":"forced_open"}"#),
+            (
+                rejected(Rejection::Deadline { attempts: 1 }),
+                -32_084,
+                r#"{"reason":"deadline","retry_after_ms":1000}"#,
+            ),
+            (
+                rejected(Rejection::Throttled { retry_in }),
+                -32_085,
+                r#"{"reason":"throttled","retry_after_ms":2500}"#,
+            ),
+            (PoolError::Exhausted { attempts: vec![] }, -32_603, r#"{"reason":"exhausted"}"#),
+            (BadRequest::EmptyBatch.into(), -32_600, r#"{"reason":"bad_request"}"#),
+        ] {
+            let payload = error.payload();
+            assert_eq!((payload.code, &*payload.message), (code, error.to_string().as_str()));
+            assert_eq!(payload.data.unwrap().get(), data);
+        }
     }
 }

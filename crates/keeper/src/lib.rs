@@ -4,11 +4,13 @@
 //! table of contents over this library.
 
 mod cli;
+mod config;
 mod deployment;
 mod error;
 mod fold;
 mod node;
 mod output;
+mod rpc;
 mod run;
 mod shutdown;
 mod simulate;
@@ -31,5 +33,6 @@ pub async fn execute(cli: Cli) -> eyre::Result<()> {
         Command::Run(args) => run::run(args).await,
         Command::Status(args) => status::status(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
+        Command::Rpc(args) => rpc::rpc(args).await,
     }
 }

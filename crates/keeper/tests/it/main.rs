@@ -6,6 +6,7 @@
 
 mod nodes;
 mod refusals;
+mod rpc;
 mod run;
 mod simulate;
 mod status;

@@ -187,7 +187,7 @@ async fn no_output_ever_holds_the_key_in_a_url() {
 
 #[test]
 fn every_example_in_the_help_is_one_the_parser_takes() {
-    for command in [&[][..], &["run"], &["status"], &["simulate"]] {
+    for command in [&[][..], &["run"], &["status"], &["simulate"], &["rpc"], &["rpc", "status"]] {
         let help = stdout(&keeper_output(command.iter().chain(&["--help"])));
         let examples: Vec<_> = help.lines().filter(|line| line.starts_with("  keeper ")).collect();
         assert!(examples.len() >= 2, "{help}");

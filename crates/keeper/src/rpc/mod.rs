@@ -1,0 +1,165 @@
+//! `keeper rpc`: a JSON-RPC endpoint on this machine, and behind it the pool of `fusebox-rpc`.
+//!
+//! Programs that know one URL get many nodes, with breakers, throttles and failover, and without being told a key.
+
+mod alarm;
+mod answer;
+mod chains;
+mod door;
+mod relay;
+mod report;
+mod request;
+mod server;
+mod shorthand;
+mod socket;
+mod table;
+
+use crate::{
+    Refusal,
+    cli::{RpcArgs, RpcCommand, RpcServeArgs},
+    config::Config,
+    output::{log, say},
+    shutdown,
+};
+use chains::Chains;
+use door::Door;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use server::Server;
+use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, task::JoinHandle, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+/// How long an answer may take to be written when its call has ended at its deadline.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// From a node in the same rack to a trace that takes half a minute.
+const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0];
+
+pub(crate) async fn rpc(args: RpcArgs) -> eyre::Result<()> {
+    match args.command {
+        Some(RpcCommand::Status(args)) => table::status(&args).await,
+        None => serve(args.serve).await,
+    }
+}
+
+async fn serve(args: RpcServeArgs) -> eyre::Result<()> {
+    if !args.listen.ip().is_loopback() && !args.allow_remote {
+        return Err(Refusal::Usage(format!(
+            "--listen {} can be reached from other machines, and whoever reaches it uses your keys: add --allow-remote if that is meant",
+            args.listen
+        ))
+        .into());
+    }
+    let chains = tokio::select! {
+        chains = chains(&args) => chains?,
+        stopped = shutdown::requested() => return Ok(stopped?),
+    };
+    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
+        Refusal::Usage(format!(
+            "cannot listen at {}: {error}; say where with --listen",
+            args.listen
+        ))
+    })?;
+    let metrics = recorder()?;
+    let stop = CancellationToken::new();
+    let server = Arc::new(Server::new(chains.clone(), metrics.clone(), stop.clone()));
+    let door = Door { hosts: args.allow_host, origins: args.allow_origin };
+    let address = listener.local_addr()?;
+    let serving = axum::serve(listener, Arc::clone(&server).router(door))
+        .with_graceful_shutdown(stop.clone().cancelled_owned());
+    let serving = tokio::spawn(serving.into_future());
+    let quiet = CancellationToken::new();
+    let running = tokio::spawn({
+        let (chains, quiet) = (chains.clone(), quiet.clone());
+        async move { chains.run(&quiet, || metrics.run_upkeep()).await }
+    });
+    announce(&chains, address);
+
+    let result = tokio::select! {
+        stopped = shutdown::requested() => stopped.map_err(eyre::Report::from),
+        refusal = chains.refused() => Err(refusal.into()),
+    };
+    stop.cancel();
+    let drained = drain(&server, serving, chains.longest_call() + LAST_WORDS).await;
+    chains.seal();
+    quiet.cancel();
+    running.await?;
+    result.and(drained)
+}
+
+/// Whom to ask: from the command line, else from the file.
+async fn chains(args: &RpcServeArgs) -> eyre::Result<Chains> {
+    if !args.rpc_url.is_empty() {
+        let config = shorthand::config(&args.rpc_url, args.chain).await?;
+        return Chains::new(&config, shorthand::PROFILE)
+            .map_err(|errors| Refusal::Usage(errors.to_string()).into());
+    }
+    // By hand, since a variable must not stand against --rpc-url as the flag does.
+    let file = args.config.clone().or_else(|| env::var_os("KEEPER_CONFIG").map(PathBuf::from));
+    let file = file.ok_or_else(|| {
+        Refusal::Usage(
+            "nobody to ask: give --config FILE, or --rpc-url URL for each node of one chain"
+                .to_owned(),
+        )
+    })?;
+    let config = Config::read(&file)?;
+    let profile = &args.profile;
+    if !config.rpc.profiles.contains_key(profile) {
+        let known: Vec<_> = config.rpc.profiles.keys().map(String::as_str).collect();
+        let (file, known) = (file.display(), known.join(", "));
+        return Err(Refusal::Usage(format!(
+            "--profile {profile} is not in {file}; it has {known}"
+        ))
+        .into());
+    }
+    let chains = Chains::new(&config.rpc, profile).map_err(|errors| config.refuse(errors))?;
+    Ok(chains.with_default(args.chain)?)
+}
+
+/// Keeps what the pools count for `/metrics`.
+fn recorder() -> eyre::Result<PrometheusHandle> {
+    let seconds = Matcher::Full("fusebox_rpc_request_seconds".to_owned());
+    let recorder =
+        PrometheusBuilder::new().set_buckets_for_metric(seconds, &SECONDS)?.build_recorder();
+    let handle = recorder.handle();
+    metrics::set_global_recorder(recorder)?;
+    Ok(handle)
+}
+
+fn announce(chains: &Chains, address: SocketAddr) {
+    for (chain, pool) in chains.iter() {
+        let path = if chains.default() == Some(chain) { String::new() } else { chain.to_string() };
+        let mut names: Vec<_> =
+            pool.status().iter().map(|endpoint| endpoint.provider.to_string()).collect();
+        names.dedup();
+        say(&format!("chain {chain} at http://{address}/{path}: {}", names.join(", ")));
+    }
+}
+
+/// Lets what is under way end. No call takes longer than its deadline, and a second signal is obeyed at once.
+async fn drain(
+    server: &Server,
+    serving: JoinHandle<std::io::Result<()>>,
+    longest: Duration,
+) -> eyre::Result<()> {
+    let busy = server.busy();
+    if busy > 0 {
+        log(&format!("stopping: {busy} under way, {} s for them at most", longest.as_secs()));
+    }
+    let ended = async {
+        let serving = serving.await;
+        server.idle().await;
+        serving
+    };
+    tokio::select! {
+        ended = ended => Ok(ended??),
+        () = sleep(longest) => {
+            log(&format!("stopped with {} under way", server.busy()));
+            Ok(())
+        }
+        again = shutdown::requested() => {
+            again?;
+            Err(Refusal::Interrupted.into())
+        }
+    }
+}

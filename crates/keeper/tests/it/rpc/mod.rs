@@ -1,0 +1,10 @@
+//! `keeper rpc` as a process, in front of nodes that misbehave.
+
+mod calls;
+mod config;
+mod door;
+mod proxy;
+mod secrets;
+mod sockets;
+mod states;
+mod stop;

@@ -1,0 +1,50 @@
+//! How it ends.
+
+use super::proxy::{Start, file, node};
+use fusebox_testkit::on;
+use std::{net::TcpStream, time::Duration};
+
+#[tokio::test]
+async fn what_is_under_way_is_answered_and_nothing_new_is_taken() {
+    for signal in ["TERM", "INT"] {
+        let slow = on("eth_gasPrice").delay(Duration::from_millis(700)).answer("0x1");
+        let node = node().rule(slow).start().await.unwrap();
+        let mut proxy = Start::with(&file(&[&node])).run().await;
+        // One that is connected and says nothing must not hold it up.
+        let silent = TcpStream::connect(&proxy.address).unwrap();
+        let call = async {
+            let got = proxy.ask("eth_gasPrice").await;
+            (got.status, got.json()["result"].clone())
+        };
+        let stop = async {
+            node.called("eth_gasPrice", 1).await;
+            proxy.signal(signal);
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            TcpStream::connect(&proxy.address).map(drop)
+        };
+        let (answer, refused) = tokio::join!(call, stop);
+        assert_eq!(answer, (200, "0x1".into()));
+        assert_eq!(refused.unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
+        assert_eq!(proxy.ended().await, Some(0));
+        drop(silent);
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_it_at_once() {
+    let node = node().rule(on("eth_gasPrice").hang()).start().await.unwrap();
+    let mut proxy = Start::with(&file(&[&node])).run().await;
+    let url = proxy.url("/");
+    let client = proxy.client.clone();
+    let call = tokio::spawn(async move {
+        let request = client.post(url).header("content-type", "application/json");
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice"}"#;
+        request.body(body).send().await.is_err()
+    });
+    node.called("eth_gasPrice", 1).await;
+    proxy.signal("INT");
+    proxy.says("stopping: 1 under way").await;
+    proxy.signal("INT");
+    assert_eq!(proxy.ended().await, Some(130));
+    assert!(call.await.unwrap(), "its answer never came");
+}

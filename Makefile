@@ -118,6 +118,10 @@ docs: setup $(TOOLS)/mdbook ## The book, NatSpec and rustdoc, all below target/
 conformance: ## The Rust breaker and four others in the same scenarios, and their times; writes docs/conformance.md
 	cargo run --locked --release --quiet --package fusebox-bench --bin conformance docs/conformance.md
 
+.PHONY: bench-rpc
+bench-rpc: ## The RPC pool and alloy's layers in the same outages; fails beyond its bounds, writes docs/bench-rpc.md
+	cargo run --locked --release --quiet --package fusebox-bench --bin bench-rpc docs/bench-rpc.md
+
 .PHONY: bench
 bench: gas ## Measured figures: gas, and the Rust breaker beside its peers under every rule
 	cargo bench --locked --package fusebox-bench

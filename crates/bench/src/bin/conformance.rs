@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
+use fusebox_bench::about::{machine, version};
 use fusebox_bench::rows::ROWS;
 use fusebox_bench::speed::{self, Scenario, Watch, Work};
 use fusebox_bench::subjects::CRATES;
@@ -226,14 +227,7 @@ fn speed_table() -> String {
 }
 
 fn page(matrix: &str, speed: &str) -> String {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split(": ").nth(1));
-    let machine = format!(
-        "{} ({cores} processors), {}",
-        cpu.unwrap_or(std::env::consts::ARCH),
-        std::env::consts::OS
-    );
+    let machine = machine();
     format!(
         "# The breaker beside its peers\n\n\
          `make conformance` plays the same scenarios on each crate, times them in the same run, and writes this page.\n\n\
@@ -246,11 +240,4 @@ fn page(matrix: &str, speed: &str) -> String {
          current-thread runtime, the others by their synchronous calls.\n\n\
          {speed}"
     )
-}
-
-/// The version of a package, from the lock file this was built with; empty if it is none.
-fn version(package: &str) -> &'static str {
-    const LOCK: &str = include_str!("../../../../Cargo.lock");
-    let name = format!("name = \"{package}\"\nversion = \"");
-    LOCK.split_once(name.as_str()).and_then(|(_, rest)| rest.split('"').next()).unwrap_or("")
 }

@@ -122,6 +122,10 @@ conformance: ## The Rust breaker and four others in the same scenarios, and thei
 bench-rpc: ## The RPC pool and alloy's layers in the same outages; fails beyond its bounds, writes docs/bench-rpc.md
 	cargo run --locked --release --quiet --package fusebox-bench --bin bench-rpc docs/bench-rpc.md
 
+.PHONY: soak-rpc
+soak-rpc: ## Ten minutes of random faults before the pool leave nothing behind; SOAK_SECONDS=30 SOAK_RATE=200 SOAK_SEED=7
+	cargo run --locked --release --quiet --package fusebox-bench --bin soak-rpc $(if $(SOAK_SECONDS),,docs/soak-rpc.md)
+
 .PHONY: bench
 bench: gas ## Measured figures: gas, and the Rust breaker beside its peers under every rule
 	cargo bench --locked --package fusebox-bench

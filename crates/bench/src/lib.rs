@@ -3,7 +3,8 @@
 //! `make conformance` plays the scenarios of [`rows`] on each crate of [`subjects`], times a closed and an open breaker
 //! of each in the same run ([`speed`]), prints both tables and writes them as a page. `make bench` measures the whole
 //! grid with criterion. `make bench-rpc` plays outages on nodes that misbehave, in front of them the pool and what alloy
-//! has ([`rpc`]), and writes another page.
+//! has ([`rpc`]), and writes another page; `make soak-rpc` is ten minutes of random faults in front of the pool alone
+//! ([`soak`]).
 //!
 //! Out of the workspace's default members: whoever builds Fusebox does not build its peers.
 
@@ -12,5 +13,6 @@ pub mod call;
 pub mod clock;
 pub mod rows;
 pub mod rpc;
+pub mod soak;
 pub mod speed;
 pub mod subjects;

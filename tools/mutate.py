@@ -25,6 +25,7 @@ import time
 from pathlib import Path
 
 from slither import Slither
+from slither.slithir.operations import Binary
 from slither.tools.mutator.__main__ import _get_mutators
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,7 +49,8 @@ ROUNDS = {
     ],
     "FaultTolerant": [
         "unit/FaultTolerant unit/FaultTolerantReentrancy",
-        "fuzz/FaultTolerant unit/FaultTolerantValue unit/Faults unit/LowGas unit/Modifiers unit/PolicyHost",
+        "unit/FaultTolerantCaller unit/FaultTolerantValue unit/Modifiers",
+        "fuzz/FaultTolerant unit/Faults unit/LowGas unit/PolicyHost unit/WhileOpen",
     ],
 }
 # How many copies of test files are compiled together: about what the compiler has room for in 32 bits.
@@ -73,15 +75,17 @@ ENVIRONMENT = {
 HOSTS = {
     "CircuitBreaker": ["test/utils/BreakerHarness.sol", "test/symbolic/Recording.t.sol"],
     "GuardedCall": ["test/utils/GuardHarness.sol", "test/mocks/DecoratedHost.sol", "contracts/FaultTolerantProxy.sol"],
-    "FaultTolerant": ["test/mocks/DecoratedHost.sol", "test/mocks/ModifiedHost.sol"],
+    "FaultTolerant": ["test/mocks/ModifiedHost.sol", "test/mocks/PolicyHost.sol"],
 }
 
 # Compiles sources with one text after another for one of them, and writes a list: the code of all contracts in `hosts`
 # as one string, or false where the text does not compile. Without hosts it only looks whether it does. One process for
 # all texts, as the compiler takes longer to start than to see that a mutant is no Solidity.
 COMPILE = """
+const { readFileSync } = require('fs');
 const solc = require('solc');
-const { file, sources, hosts, texts } = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+const { file, sources, hosts, texts } = JSON.parse(readFileSync(0, 'utf8'));
+const packages = { import: (name) => ({ contents: readFileSync(`node_modules/${name}`, 'utf8') }) };
 const what = hosts.length > 0 ? 'evm.bytecode.object' : 'abi';
 const settings = {
   evmVersion: 'cancun',
@@ -92,7 +96,7 @@ const settings = {
 const compile = (text) => {
   const all = Object.entries({ ...sources, [file]: text }).map(([name, content]) => [name, { content }]);
   const input = { language: 'Solidity', sources: Object.fromEntries(all), settings };
-  const { errors = [], contracts } = JSON.parse(solc.compile(JSON.stringify(input)));
+  const { errors = [], contracts } = JSON.parse(solc.compile(JSON.stringify(input), packages));
   if (errors.some(({ severity }) => severity === 'error')) return false;
   const code = ({ evm }) => evm.bytecode.object;
   return hosts.flatMap((host) => Object.values(contracts[host]).map(code)).join(' ');
@@ -130,11 +134,9 @@ def mutants_of(contract, work):
     }
     found = {}
     for mutator in _get_mutators(None):
-        try:
-            made = mutator(unit, 0, "", None, instance, None, False, folder, [])._mutate()
-        except Exception as why:  # as slither-mutate does: ROR, for one, stumbles over assembly
-            print(f"mutate: {contract}: no mutants of kind {mutator.NAME}, which slither cannot make here: {why!r}")
-            continue
+        # ROR splits a line at the operator that it replaces, and would stumble over assembly, where that is a function.
+        without = lines_without_operator(instance) if mutator.NAME == "ROR" else []
+        made = mutator(unit, 0, "", None, instance, None, False, folder, without)._mutate()
         for patches in made.get("patches", {}).values():
             for patch in patches:
                 text = original[: patch["start"]] + patch["new_string"].encode() + original[patch["end"] :]
@@ -147,6 +149,16 @@ def mutants_of(contract, work):
     good = [mutant for mutant, code in zip(mutants, compiled(contract, mutants)) if code is not False]
     print(f"mutate: {contract}: {len(mutants)} mutants, {len(good)} of which compile", flush=True)
     return sorted(good, key=lambda mutant: mutant.line)
+
+
+def lines_without_operator(instance):
+    return [
+        node.source_mapping.lines[0]
+        for function in instance.functions_and_modifiers_declared
+        for node in function.nodes
+        for ir in node.irs
+        if isinstance(ir, Binary) and ir.type.value not in node.source_mapping.content
+    ]
 
 
 def compiled(contract, mutants, hosts=()):
@@ -293,7 +305,6 @@ def campaign(contract):
     LOGS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, open(LOGS / f"{contract}.log", "w") as log:
         work = Path(name)
-        use_the_quick_compiler(work)
         rounds = [tests.split() for tests in ROUNDS[contract]]
         original = Mutant(contract, "none", 0, "", "", (ROOT / f"contracts/{contract}.sol").read_bytes())
         everything = sum(rounds, [])
@@ -305,6 +316,8 @@ def campaign(contract):
         for number, tests in enumerate(rounds[:-1], 1):
             alive = play(contract, work, f"round {number}", tests, alive, log, FOUNDRY_FUZZ_RUNS=FEW_RUNS)
         as_it_is, *codes = compiled(contract, [original, *alive], HOSTS[contract])
+        if not as_it_is:
+            sys.exit(f"mutate: the hosts of {contract} do not compile")
         alive = [mutant for mutant, code in zip(alive, codes) if code != as_it_is]
         alive = play(contract, work, "all", everything, alive, log, FOUNDRY_FUZZ_RUNS=MORE_RUNS)
 
@@ -325,16 +338,19 @@ def campaign(contract):
     return not news and not stale
 
 
-def use_the_quick_compiler(work):
+def use_the_quick_compiler(folder):
     """Where the compiler is the wasm one, it runs for seconds here: too short to be worth optimizing itself."""
     if os.environ.get("FOUNDRY_SOLC") or not (ROOT / ".env").exists():
         return
-    solc = work / "solc"
+    solc = folder / "solc"
     solc.write_text(f'#!/bin/sh\nexec node --liftoff-only "{ROOT}/tools/solc" "$@"\n')
     solc.chmod(0o755)
     ENVIRONMENT["FOUNDRY_SOLC"] = str(solc)
 
 
 if __name__ == "__main__":
-    good = [campaign(contract) for contract in sys.argv[1:] or ROUNDS]
+    with tempfile.TemporaryDirectory() as name:
+        # Once: slither is told by the environment, where the next campaign would take it for the user's choice.
+        use_the_quick_compiler(Path(name))
+        good = [campaign(contract) for contract in sys.argv[1:] or ROUNDS]
     sys.exit(0 if all(good) else "mutate: kill survivors with a test, or explain them in test/mutation/survivors.txt")

@@ -71,6 +71,34 @@ contract GuardedCallTest is Test {
         _callBoth(_answers(1), Outcome.ReturnTooLarge, "");
     }
 
+    // ─── given room for exactly 65536 bytes ───
+
+    /// The first length that two bytes cannot say.
+    modifier givenRoomForExactly65536Bytes() {
+        limits = Limits({gas: 3_000_000, reserve: 100_000, maxReturn: 65_536, minReturn: 65_536});
+        _;
+    }
+
+    function test_WhenTheAnswerIsAByteShorter() external givenRoomForExactly65536Bytes {
+        _callBoth(address(new HugeAnswer(65_535)), Outcome.BadReturn, "");
+    }
+
+    function test_WhenTheAnswerIsAsLong() external givenRoomForExactly65536Bytes {
+        _callBoth(address(new HugeAnswer(65_536)), Outcome.Ok, abi.encode(new bytes(65_536 - 64)));
+    }
+
+    function test_WhenTheAnswerIsAByteLonger() external givenRoomForExactly65536Bytes {
+        _callBoth(address(new HugeAnswer(65_537)), Outcome.ReturnTooLarge, "");
+    }
+
+    function test_WhenTheRevertIsAsLong() external givenRoomForExactly65536Bytes {
+        _callBoth(address(new HugeRevert(65_536)), Outcome.Reverted, new bytes(65_536));
+    }
+
+    function test_WhenTheRevertIsAByteLonger() external givenRoomForExactly65536Bytes {
+        _callBoth(address(new HugeRevert(65_537)), Outcome.Reverted, new bytes(65_536));
+    }
+
     // ─── given a revert ───
 
     modifier givenARevert() {

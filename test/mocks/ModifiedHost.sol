@@ -173,6 +173,14 @@ contract ModifiedHost is DecoratedHost, Ownable, ReentrancyGuard {
         return this.safeAsk();
     }
 
+    function bodyReads()
+        external
+        faultTolerantWith(_breaker, address(secondary), abi.encodeCall(IHuman.speak, ()), _limits)
+        returns (string memory)
+    {
+        return this.read(1);
+    }
+
     /// With whatever its caller wants behind the selector.
     function bodyCallsBare(bytes calldata data)
         external

@@ -231,6 +231,16 @@ contract ModifiersTest is DecoratedTest {
         _countsAFailure();
     }
 
+    /// Without a backup of its own: that is the function's.
+    function test_WhenABodyReadsADecoratedView_Row20() external givenAHostThatCallsItself {
+        vm.expectCall(address(secondary), abi.encodeCall(ITeller.read, (1)), 0);
+        assertEq(_host().bodyReads(), PRIMARY);
+        _assertStored();
+        primary.toggleMood();
+        assertEq(_host().bodyReads(), SECONDARY);
+        _countsAFailure();
+    }
+
     // ─── Helpers ───
 
     function _countsAFailure() private {

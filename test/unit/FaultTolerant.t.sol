@@ -5,6 +5,7 @@ import {BareHost} from "../mocks/BareHost.sol";
 import {DecoratedHost} from "../mocks/DecoratedHost.sol";
 import {ITeller} from "../mocks/ITeller.sol";
 import {Teller} from "../mocks/Teller.sol";
+import {RevertsLate} from "../mocks/weird/RevertsLate.sol";
 import {DecoratedTest} from "../utils/DecoratedTest.sol";
 import {COOLDOWN, PROBE_ONLY, START, THRESHOLD} from "../utils/Defaults.sol";
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
@@ -16,6 +17,10 @@ import {IHuman} from "contracts/interfaces/IHuman.sol";
 /// @notice The decorator: who answers a decorated function, and what is recorded.
 contract FaultTolerantTest is DecoratedTest {
     address private constant NOBODY = address(0xdead);
+    ITeller private constant SHA256 = ITeller(address(2));
+    /// What the body spends around the work of the primary, and how far from the edge a test stays.
+    uint256 private constant BODY = 3500;
+    uint256 private constant GIVE_OR_TAKE = 3000;
 
     // ─── given it is closed ───
 
@@ -69,6 +74,43 @@ contract FaultTolerantTest is DecoratedTest {
         vm.expectCall(address(secondary), call, 1);
         _ask(watched, call);
         _assertFailed();
+    }
+
+    // ─── given a primary that works before it reverts ───
+
+    /// One more failure opens it, which shows the cause.
+    modifier givenAPrimaryThatWorksBeforeItReverts() {
+        breaker.failureCount = THRESHOLD - 1;
+        _;
+    }
+
+    function test_WhenMoreThanA16thIsLeft() external givenAPrimaryThatWorksBeforeItReverts {
+        _opensAfter(BUDGET - BUDGET / 16 - BODY - GIVE_OR_TAKE, Outcome.Reverted);
+    }
+
+    function test_WhenLessThanA16thIsLeft() external givenAPrimaryThatWorksBeforeItReverts {
+        _opensAfter(BUDGET - BUDGET / 16 - BODY + GIVE_OR_TAKE, Outcome.BudgetSpent);
+    }
+
+    // ─── given too little gas ───
+
+    modifier givenTooLittleGas() {
+        _store();
+        _;
+        _assertUntouched();
+    }
+
+    function test_RevertWhen_ACallHasIt() external givenTooLittleGas {
+        _needs(0, abi.encodeCall(host.speak, ()), BUDGET + RESERVE + 3000);
+        _needs(0, abi.encodeCall(host.safeAsk, ()), BUDGET + RESERVE + 3000);
+    }
+
+    function test_RevertWhen_AViewHasIt() external givenTooLittleGas {
+        _needs(0, abi.encodeCall(host.read, (1)), BUDGET + RESERVE + 3000);
+    }
+
+    function test_RevertWhen_AProbeHasIt() external givenTooLittleGas {
+        _needs(0, abi.encodeCall(host.probe, (id)), BUDGET + RESERVE + 3000);
     }
 
     // ─── given it is open ───
@@ -185,6 +227,16 @@ contract FaultTolerantTest is DecoratedTest {
         assertEq(host.read(1), PRIMARY);
         primary.toggleMood();
         _probes(Outcome.Reverted);
+        breaker.failureCount = 1;
+        breaker.lastFailureAt = START;
+    }
+
+    /// What has no code and answers all the same is a precompile, and a backup like any other.
+    function test_WhenItIsAPrecompile() external givenASecondaryWithoutCode {
+        primary.toggleMood();
+        _use(_deploy(primary, SHA256));
+        bytes memory call = abi.encodeCall(host.change, ());
+        assertEq(_ask(watched, call), abi.encode(sha256(call)));
         breaker.failureCount = 1;
         breaker.lastFailureAt = START;
     }
@@ -336,6 +388,16 @@ contract FaultTolerantTest is DecoratedTest {
         (bool ok, bytes memory answer) = whom.call(call);
         assertTrue(ok, "reverted");
         return answer;
+    }
+
+    function _opensAfter(uint256 work, Outcome cause) private {
+        Breaker memory almost = breaker;
+        _use(_deploy(ITeller(address(new RevertsLate(work))), secondary));
+        breaker = almost;
+        _store();
+        assertEq(host.speak(), SECONDARY);
+        _becomesOpen(THRESHOLD, START + COOLDOWN);
+        _assertOpened(cause);
     }
 
     function _expectCalls(Teller teller, bytes4 selector, uint64 count) private {

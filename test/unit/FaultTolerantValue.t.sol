@@ -147,6 +147,23 @@ contract FaultTolerantValueTest is DecoratedTest {
         assertTrue(answered);
     }
 
+    // ─── given too little gas ───
+
+    modifier givenTooLittleGas() {
+        _;
+        _assertUntouched();
+    }
+
+    /// A value costs 9,000.
+    function test_RevertWhen_AValueComesInWithIt() external givenTooLittleGas {
+        _needs(VALUE, abi.encodeCall(host.deposit, (address(this))), BUDGET + RESERVE + 3000 + 9000);
+        _isAt(address(this));
+    }
+
+    function test_RevertWhen_NoValueComesInWithIt() external givenTooLittleGas {
+        _needs(0, abi.encodeCall(host.deposit, (address(this))), BUDGET + RESERVE + 3000);
+    }
+
     // ─── Helpers ───
 
     function _deposit() private returns (uint256) {

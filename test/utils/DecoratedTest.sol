@@ -7,7 +7,7 @@ import {Teller} from "../mocks/Teller.sol";
 import {BreakerAssertions} from "./BreakerAssertions.sol";
 import {COOLDOWN, START, THRESHOLD} from "./Defaults.sol";
 import {Config, Status} from "contracts/CircuitBreaker.sol";
-import {Limits} from "contracts/GuardedCall.sol";
+import {GuardedCall, Limits} from "contracts/GuardedCall.sol";
 import {Outcome} from "contracts/Outcome.sol";
 
 /// @title  DecoratedTest
@@ -62,6 +62,20 @@ abstract contract DecoratedTest is BreakerAssertions {
         ++breaker.failureCount;
         breaker.lastFailureAt = uint40(block.timestamp);
         _assertWritten();
+    }
+
+    /// @dev With gas for the budget, and none for what else there is.
+    function _needs(uint256 value, bytes memory call, uint256 expected) internal {
+        (bool ok, bytes memory data) = watched.call{gas: BUDGET, value: value}(call);
+        assertFalse(ok, "with too little gas");
+        assertEq(bytes4(data), GuardedCall.InsufficientGas.selector, "error");
+        (uint256 needed, uint256 available) = this.decodeInsufficientGas(data);
+        assertEq(needed, expected, "needed");
+        assertLt(available, BUDGET, "available");
+    }
+
+    function decodeInsufficientGas(bytes calldata data) external pure returns (uint256, uint256) {
+        return abi.decode(data[4:], (uint256, uint256));
     }
 
     function _probes(Outcome expected) internal {

@@ -17,16 +17,21 @@ import {Outcome} from "contracts/Outcome.sol";
 import {Resilient} from "contracts/examples/Resilient.sol";
 import {Test} from "forge-std/Test.sol";
 
-/// @notice A host that keeps what its policy was told.
+/// @notice A host that tells what its policy was told, and uses memory for that.
 contract ListeningHost is DecoratedHost {
-    event Told(Outcome outcome, bytes4 errorSelector);
+    event Told(Outcome outcome, bytes32 errorSelector);
 
     constructor(ITeller primary_, ITeller secondary_, Config memory config, Limits memory limits)
         DecoratedHost(primary_, secondary_, config, limits)
     {}
 
     function _record(Breaker storage breaker_, Outcome outcome, bytes4 errorSelector) internal override {
-        emit Told(outcome, errorSelector);
+        bytes32 whole;
+        assembly ("memory-safe") {
+            // With what else is in the word, which the compiler would clean away.
+            whole := errorSelector
+        }
+        emit Told(outcome, whole);
         super._record(breaker_, outcome, errorSelector);
     }
 }
@@ -65,6 +70,15 @@ contract FaultTolerantFuzzTest is Test {
         emit ListeningHost.Told(Outcome.Reverted, selector);
         if (isProbe) host.probe(host.breakers()[0]);
         else host.vault();
+    }
+
+    function testFuzz_APolicyThatUsesMemoryChangesNoAnswer(string memory text) external {
+        vm.warp(START);
+        ITeller primary = ITeller(address(new RawAnswer(abi.encode(text))));
+        ListeningHost host = new ListeningHost(primary, secondary, _config(), _limits());
+        vm.expectEmit(true, true, true, true, address(host));
+        emit ListeningHost.Told(Outcome.Ok, 0);
+        assertEq(host.speak(), text);
     }
 
     /// Nothing, a selector, and what lies around one, two and three words: what a number needs, or a string.

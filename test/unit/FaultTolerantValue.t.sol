@@ -9,7 +9,8 @@ import {RevertsLate} from "../mocks/weird/RevertsLate.sol";
 import {TakesValue} from "../mocks/weird/TakesValue.sol";
 import {DecoratedTest} from "../utils/DecoratedTest.sol";
 import {COOLDOWN, START, THRESHOLD} from "../utils/Defaults.sol";
-import {GuardedCall} from "contracts/GuardedCall.sol";
+import {Config} from "contracts/CircuitBreaker.sol";
+import {GuardedCall, Limits} from "contracts/GuardedCall.sol";
 import {Outcome} from "contracts/Outcome.sol";
 
 /// @notice Money that is sent along: it arrives at one of the two, or it comes back.
@@ -147,6 +148,24 @@ contract FaultTolerantValueTest is DecoratedTest {
         assertTrue(answered);
     }
 
+    // ─── given a body that tells what gas it has ───
+
+    modifier givenABodyThatTellsWhatGasItHas() {
+        _use(new MeteredHost(primary, secondary, _config(), _limits()));
+        _;
+        _assertUntouched();
+    }
+
+    /// The stipend of a value is a part of the budget, not more and not less. What the dispatcher takes is below it.
+    function test_WhenItIsCalledWithAndWithoutAValue() external givenABodyThatTellsWhatGasItHas {
+        MeteredHost metered = MeteredHost(watched);
+        uint256 without = metered.meter();
+        _assertUntouched();
+        assertEq(metered.meter{value: VALUE}(), without, "with a value");
+        assertGt(without, BUDGET - 2300, "without a value");
+        assertLt(without, BUDGET, "without a value");
+    }
+
     // ─── given too little gas ───
 
     modifier givenTooLittleGas() {
@@ -196,5 +215,16 @@ contract FaultTolerantValueTest is DecoratedTest {
         _assertOpened(cause);
         assertTrue(vm.revertToState(before));
         _watch();
+    }
+}
+
+/// @notice A host that answers with the gas of the attempt.
+contract MeteredHost is DecoratedHost {
+    constructor(ITeller primary_, ITeller secondary_, Config memory config, Limits memory limits)
+        DecoratedHost(primary_, secondary_, config, limits)
+    {}
+
+    function meter() external payable faultTolerant(_breaker, address(secondary), _limits) returns (uint256) {
+        return gasleft();
     }
 }

@@ -68,9 +68,6 @@ pub enum Problem {
     /// A provider without any URL.
     #[error("has neither http nor ws; add one")]
     NoUrl,
-    /// WebSockets only wake; calls go over HTTP.
-    #[error("has no provider with http, which calls need; add http to one")]
-    NoHttp,
     /// The chain's key is not the number of a chain.
     #[error("is no chain id; write a number from 1, as in [profile.default.chain.1]")]
     ChainId,

@@ -11,11 +11,12 @@ use reqwest::header::HeaderMap;
 
 use super::answer::{Payload, payload};
 use super::call::Call;
+use super::frame::Form;
 use super::servers::ServerBreaker;
 use super::shared::Shared;
 use super::target::Target;
 use super::time::Clk;
-use super::wire::Received;
+use super::wire::{Raw, Received};
 use crate::classify::classify;
 use crate::context::CallContext;
 use crate::method::MethodClass;
@@ -137,9 +138,9 @@ impl Shared {
     ) -> Tried {
         let started = self.time.now();
         let until = deadline.min(started.after(self.attempt_deadline(call.class)));
-        let received = self.exchange(target, call.headers.clone(), call.body.clone(), until).await;
+        let received = self.exchange(target, &[call], Form::Single, until).await;
         let elapsed = self.time.now().since(started);
-        let tried = self.judge(target, call, &received, elapsed);
+        let tried = self.judge(target, call, 0, &received, elapsed);
         self.note(target, call, &tried);
         self.settle(target, call.class, held, means(&tried));
         tried
@@ -157,36 +158,54 @@ impl Shared {
         }
     }
 
-    /// Sends a body; at `until` nothing has come.
+    /// Sends calls over whatever the endpoint speaks; at `until` nothing has come.
     pub(crate) async fn exchange(
         &self,
         target: &Target,
-        mut headers: HeaderMap,
-        body: Bytes,
+        calls: &[&Call],
+        form: Form,
         until: Tick,
     ) -> Received {
-        // Configured headers win: they are what identifies us.
-        headers.extend(target.headers.clone());
-        let sending = std::pin::pin!(self.http.send(target.endpoint.expose_url(), headers, body));
+        let sending = std::pin::pin!(async {
+            match &target.line {
+                Some(line) => self.over_line(line, calls, form).await,
+                None => self.over_http(target, calls, form).await,
+            }
+        });
         match select(sending, self.time.sleep_until(until)).await {
             Either::Left((received, _)) => received,
             Either::Right(_) => Received::Nothing(NoAnswer::Deadline),
         }
     }
 
-    /// Judges what came for one call.
+    async fn over_http(&self, target: &Target, calls: &[&Call], form: Form) -> Received {
+        let mut headers = HeaderMap::new();
+        calls.iter().for_each(|call| headers.extend(call.headers.clone()));
+        // Configured headers win: they are what identifies us.
+        headers.extend(target.headers.clone());
+        let body = match (form, calls) {
+            (Form::Single, [call]) => call.body.clone(),
+            _ => join(calls),
+        };
+        self.http.send(target.endpoint.expose_url(), headers, body).await
+    }
+
+    /// Judges what came for the call at place `at` of its request.
     pub(crate) fn judge(
         &self,
         target: &Target,
         call: &Call,
+        at: usize,
         received: &Received,
         elapsed: Duration,
     ) -> Tried {
         let (verdict, payload, never_left) = match received {
             Received::Answer(raw) => {
-                let (verdict, payload) = self.judge_text(target, call, &raw.reply(&raw.body));
+                let (id, reply) = (raw.id(call, at), raw.reply(&raw.body));
+                let (verdict, payload) = self.judge_text(target, call, &id, &reply);
                 (verdict, payload, false)
             }
+            Received::Refused(raw) => (self.refusal(target, call, raw), None, true),
             Received::Oversized => {
                 let verdict = Verdict {
                     lack: Some(Lack::Answer),
@@ -195,7 +214,8 @@ impl Shared {
                 (verdict, None, false)
             }
             Received::Nothing(nothing) => {
-                let (verdict, _) = self.judge_text(target, call, &Reply::None(*nothing));
+                let (verdict, _) =
+                    self.judge_text(target, call, &call.id_text, &Reply::None(*nothing));
                 let never_left =
                     matches!(nothing, NoAnswer::Dns | NoAnswer::Connect | NoAnswer::Tls);
                 (verdict, None, never_left)
@@ -204,17 +224,29 @@ impl Shared {
         Tried { verdict, payload, never_left, elapsed }
     }
 
-    /// Judges one answer, which may be an element of a batch.
+    /// Judges the refusal of a connection. It is about the endpoint, however much it looks like an answer to the call.
+    pub(crate) fn refusal(&self, target: &Target, call: &Call, raw: &Raw) -> Verdict {
+        let id = raw.id(call, 0);
+        let (verdict, _) = self.judge_text(target, call, &id, &raw.reply(&raw.body));
+        match verdict.category {
+            Category::RateLimit | Category::Quota => verdict,
+            category if category.is_failure() => verdict,
+            _ => Verdict::new(Category::Server, Reason::Shape),
+        }
+    }
+
+    /// Judges one answer, which may be an element of a batch. `id` is the one it was asked under.
     pub(crate) fn judge_text(
         &self,
         target: &Target,
         call: &Call,
+        id: &str,
         reply: &Reply<'_>,
     ) -> (Verdict, Option<Payload>) {
         let ctx = CallContext {
             method: &call.method,
             host: target.host(),
-            id: Some(&call.id_text),
+            id: Some(id),
             block: call.block(),
             head: target.head(),
             now: self.time.wall(),
@@ -232,4 +264,15 @@ impl Shared {
         let payload = payload.filter(|payload| is_result || payload.is_error());
         (verdict, payload)
     }
+}
+
+/// The bodies of a batch as one.
+fn join(calls: &[&Call]) -> Bytes {
+    let mut body = Vec::with_capacity(calls.iter().map(|call| call.body.len() + 1).sum());
+    for call in calls {
+        body.push(if body.is_empty() { b'[' } else { b',' });
+        body.extend_from_slice(&call.body);
+    }
+    body.push(b']');
+    body.into()
 }

@@ -7,12 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use alloy::rpc::json_rpc::Response;
-use bytes::Bytes;
 use fusebox_breaker::{Outcome, Tick};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream;
-use reqwest::header::HeaderMap;
 
 use super::Pool;
 use super::answer::Payload;
@@ -21,6 +19,7 @@ use super::call::Call;
 use super::ending::Ended;
 use super::error::PoolError;
 use super::failover::{MAX_ATTEMPTS, Run};
+use super::frame::Form;
 use super::pick::Pick;
 use super::target::Target;
 use super::wire::Received;
@@ -167,11 +166,7 @@ impl Pool {
         let started = shared.time.now();
         let longest = calls.iter().map(|call| shared.attempt_deadline(call.class)).max();
         let until = deadline.min(started.after(longest.unwrap_or_default()));
-        let headers = calls.iter().fold(HeaderMap::new(), |mut all, call| {
-            all.extend(call.headers.clone());
-            all
-        });
-        let received = shared.exchange(target, headers, join(calls), until).await;
+        let received = shared.exchange(target, calls, Form::Batch, until).await;
         let elapsed = shared.time.now().since(started);
         let tried = self.judge_batch(target, calls, &received, elapsed);
         for (call, tried) in calls.iter().zip(&tried) {
@@ -188,35 +183,30 @@ impl Pool {
         received: &Received,
         elapsed: Duration,
     ) -> Vec<Tried> {
-        let whole = |call: &&Call| self.shared.judge(target, call, received, elapsed);
-        let Received::Answer(raw) = received else { return calls.iter().map(whole).collect() };
+        let whole =
+            |(at, call): (usize, &&Call)| self.shared.judge(target, call, at, received, elapsed);
+        let places = calls.iter().enumerate();
+        let Received::Answer(raw) = received else { return places.map(whole).collect() };
         let Some(elements) = batch_elements(&raw.body) else {
-            return calls.iter().map(whole).collect();
+            return places.map(whole).collect();
         };
         let mut by_id: BTreeMap<&str, VecDeque<&str>> = BTreeMap::new();
         for element in &elements {
             by_id.entry(element.id.unwrap_or_default()).or_default().push_back(element.text);
         }
-        let one = |call: &&Call| {
-            let text = by_id.get_mut(call.id_text.as_str()).and_then(VecDeque::pop_front);
+        let one = |(at, call): (usize, &&Call)| {
+            let id = raw.id(call, at);
+            let text = by_id.get_mut(&*id).and_then(VecDeque::pop_front);
             let (verdict, payload) = match text {
-                Some(text) => self.shared.judge_text(target, call, &raw.reply(text.as_bytes())),
+                Some(text) => {
+                    self.shared.judge_text(target, call, &id, &raw.reply(text.as_bytes()))
+                }
                 None => (Verdict::new(Category::Server, Reason::Shape), None),
             };
             Tried { verdict, payload, never_left: false, elapsed }
         };
-        calls.iter().map(one).collect()
+        places.map(one).collect()
     }
-}
-
-fn join(calls: &[&Call]) -> Bytes {
-    let mut body = Vec::with_capacity(calls.iter().map(|call| call.body.len() + 1).sum());
-    for call in calls {
-        body.push(if body.is_empty() { b'[' } else { b',' });
-        body.extend_from_slice(&call.body);
-    }
-    body.push(b']');
-    body.into()
 }
 
 /// What a batch means to the breaker: good if anything in it was, bad only if all of it was.

@@ -8,16 +8,16 @@ use serde_json::{Map, Value, json};
 use super::Pool;
 use super::filters::Filters;
 use super::hedge::Hedging;
+use super::line::Line;
 use super::metrics::Metrics;
 use super::options::CallOptions;
 use super::servers::{Listener, Servers};
 use super::shared::Shared;
-use super::socket::Line;
 use super::target::{Target, header_map};
 use super::wake::Wakes;
 use super::wire::Http;
 use crate::config::{ChainConfig, ConfigError, ConfigErrors, Problem, ProviderConfig, RpcConfig};
-use crate::endpoint::{BreakerKey, Endpoint};
+use crate::endpoint::{BreakerKey, Endpoint, Transport};
 use crate::method::MethodClass;
 use crate::pace::Pace;
 use crate::rules::Rules;
@@ -168,19 +168,17 @@ impl Pool {
             ConfigErrors(vec![ConfigError { key: key.clone(), problem: Problem::Tls }])
         })?;
         let listener = servers.listen(profile);
-        let Endpoints { targets, lines, problems } = endpoints(&cfg, &key, servers, &listener);
+        let (targets, problems) = endpoints(&cfg, &key, servers, &listener);
         if !problems.is_empty() {
             return Err(ConfigErrors(problems));
         }
         let mut scrubber = Scrubber::default();
-        let all = targets.iter().map(|target| &target.endpoint);
-        all.chain(lines.iter().map(|line| &line.endpoint))
-            .for_each(|endpoint| endpoint.teach(&mut scrubber));
-        let shared = Shared {
+        targets.iter().for_each(|target| target.endpoint.teach(&mut scrubber));
+        let shared = Arc::new_cyclic(|me| Shared {
+            me: me.clone(),
             chain,
             cfg,
             targets,
-            lines,
             wakes: Wakes::default(),
             time: Arc::clone(servers.time()),
             rules: Arc::new(rules.unwrap_or_else(|| Rules::shipped().clone())),
@@ -194,43 +192,35 @@ impl Pool {
             last_resort: Mutex::new(None),
             all_open: std::array::from_fn(|_| AtomicBool::new(false)),
             probing: AtomicBool::new(false),
-        };
-        Ok(Self { shared: Arc::new(shared), options: CallOptions::default() })
+        });
+        Ok(Self { shared, options: CallOptions::default() })
     }
 }
 
-/// What calls go to, what wakes, and what is wrong with them, in the order of the file.
-#[derive(Default)]
-struct Endpoints {
-    targets: Vec<Target>,
-    lines: Vec<Line>,
-    problems: Vec<ConfigError>,
-}
-
-fn endpoints(cfg: &ChainConfig, key: &str, servers: &Servers, listener: &Listener) -> Endpoints {
-    let mut all = Endpoints::default();
+/// What calls go to, and what is wrong with it: in the order of the file, and after those the WebSockets of providers
+/// that have HTTP too.
+fn endpoints(
+    cfg: &ChainConfig,
+    key: &str,
+    servers: &Servers,
+    listener: &Listener,
+) -> (Vec<Target>, Vec<ConfigError>) {
+    let (mut targets, mut spares, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for (i, provider) in cfg.providers.iter().enumerate() {
         let at = format!("{key}.provider[{i}]");
-        if let Some(endpoint) = &provider.http {
+        for endpoint in [&provider.http, &provider.ws].into_iter().flatten() {
             match target(provider, endpoint, &at, servers, listener) {
-                Ok(target) => all.targets.push(target),
-                Err((key, problem)) => all.problems.push(ConfigError { key, problem }),
-            }
-        }
-        if let Some(endpoint) = &provider.ws {
-            // The same rules and breakers; of its classes only the heads are heard.
-            match target(provider, endpoint, &at, servers, listener) {
-                Ok(Target { name, endpoint, headers, breakers: [breaker, ..], .. }) => {
-                    all.lines.push(Line { name, endpoint, headers, breaker });
-                }
-                Err((key, problem)) => all.problems.push(ConfigError { key, problem }),
+                Ok(target) if target.is_spare => spares.push(target),
+                Ok(target) => targets.push(target),
+                Err((key, problem)) => problems.push(ConfigError { key, problem }),
             }
         }
     }
-    if all.targets.is_empty() && all.problems.is_empty() {
-        all.problems.push(ConfigError { key: key.to_owned(), problem: Problem::NoHttp });
+    targets.append(&mut spares);
+    for (at, target) in targets.iter_mut().enumerate() {
+        target.line = (target.transport() == Transport::Ws).then(|| Line::new(at));
     }
-    all
+    (targets, problems)
 }
 
 fn target(
@@ -261,6 +251,8 @@ fn target(
         weight: provider.weight.get(),
         state: servers.state(endpoint),
         breakers: breakers.try_into().expect("one for each of six classes"),
+        line: None,
+        is_spare: endpoint.transport() == Transport::Ws && provider.http.is_some(),
         pace: provider.max_rps.map(|rate| Mutex::new(Pace::per_second(rate))),
         rescued: Mutex::default(),
     })

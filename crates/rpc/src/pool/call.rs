@@ -63,6 +63,17 @@ impl Call {
         call
     }
 
+    /// The request as JSON, under another id.
+    pub(crate) fn under(&self, id: u64) -> String {
+        let method = Value::from(self.method.as_str());
+        match &self.params_text {
+            Some(params) => {
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#)
+            }
+            None => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method}}}"#),
+        }
+    }
+
     /// The parameters; null where there are none.
     pub(crate) fn params(&self) -> &Value {
         self.params.get_or_init(|| {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Pool;
-use super::answer::Payload;
+use super::answer::{Payload, payload};
 use super::attempt::{Held, Tried};
 use super::call::Call;
 use super::error::Rejection;
@@ -20,6 +20,7 @@ use super::shared::Shared;
 use super::target::Target;
 use crate::context::quantity;
 use crate::method::MethodClass;
+use crate::scrub::Scrubber;
 use crate::verdict::Category;
 
 /// How much of a wrong answer is shown.
@@ -83,11 +84,8 @@ impl Shared {
         deadline: Tick,
     ) -> Result<(), Unidentified> {
         let id = self.question(target, "eth_chainId", json!([]), deadline).await?;
-        let expected = format!("{:#x}", self.chain);
-        let found = chain_id(&id);
-        if found != Some(self.chain) {
-            let found = found.map_or_else(|| shown(&id), |found| format!("{found:#x}"));
-            return Err(self.wrong_chain(target, found, expected));
+        if let Told::Wrong(found) = Told::of(&id, self.chain) {
+            return Err(self.wrong_chain(target, found));
         }
         if let Some(genesis) = self.cfg.genesis {
             let params = json!(["0x0", false]);
@@ -95,7 +93,7 @@ impl Shared {
             let expected = alloy::primitives::hex::encode_prefixed(genesis);
             let found = block_hash(&block).unwrap_or_else(|| shown(&block));
             if !found.eq_ignore_ascii_case(&expected) {
-                return Err(self.wrong_chain(target, found, expected));
+                return Err(self.serves_another(target, found, expected));
             }
         }
         target.state.known().identity = Identity::Verified(self.time.now());
@@ -121,7 +119,12 @@ impl Shared {
         }
     }
 
-    fn wrong_chain(&self, target: &Target, found: String, expected: String) -> Unidentified {
+    /// Takes out an endpoint that says it serves the chain `found`.
+    pub(crate) fn wrong_chain(&self, target: &Target, found: String) -> Unidentified {
+        self.serves_another(target, found, format!("{:#x}", self.chain))
+    }
+
+    fn serves_another(&self, target: &Target, found: String, expected: String) -> Unidentified {
         // An endpoint may answer anything, with what was sent to it too.
         let found = self.scrubber.scrub(&found);
         target.force_open();
@@ -139,9 +142,32 @@ fn known(target: &Target) -> Option<Result<(), Unidentified>> {
     }
 }
 
-fn chain_id(payload: &Payload) -> Option<u64> {
-    let ResponsePayload::Success(result) = payload else { return None };
-    quantity(&serde_json::from_str::<String>(result.get()).ok()?)
+/// What an endpoint said when it was asked for its chain id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Told {
+    Right,
+    /// Another one, or something that is none, shortened.
+    Wrong(String),
+    /// Nothing about it.
+    Nothing,
+}
+
+impl Told {
+    /// By the message that answers.
+    pub(crate) fn by(body: &[u8], chain: u64) -> Self {
+        // Only the words of errors hold secrets that scrubbing would find, and no error is shown here.
+        payload(body, false, &Scrubber::default())
+            .map_or(Self::Nothing, |said| Self::of(&said, chain))
+    }
+
+    fn of(said: &Payload, chain: u64) -> Self {
+        let ResponsePayload::Success(result) = said else { return Self::Nothing };
+        match serde_json::from_str::<String>(result.get()).ok().and_then(|id| quantity(&id)) {
+            Some(found) if found == chain => Self::Right,
+            Some(found) => Self::Wrong(format!("{found:#x}")),
+            None => Self::Wrong(shown(said)),
+        }
+    }
 }
 
 fn block_hash(payload: &Payload) -> Option<String> {

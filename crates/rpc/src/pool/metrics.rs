@@ -130,9 +130,8 @@ impl Metrics {
         counter!(name::EVENTS_DROPPED, "chain" => self.chain()).increment(count);
     }
 
-    pub(crate) fn ws_reconnect(&self, provider: &str) {
-        let labels = [("chain", self.chain()), ("provider", provider.to_owned())];
-        counter!(name::WS_RECONNECTS, &labels).increment(1);
+    pub(crate) fn ws_reconnect(&self, target: &Target) {
+        self.of(target, name::WS_RECONNECTS).increment(1);
     }
 
     /// Counts what happened to a breaker, and says so in the log.

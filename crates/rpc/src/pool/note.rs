@@ -30,7 +30,7 @@ impl Shared {
             elapsed = ?tried.elapsed,
             "attempt"
         );
-        self.note_pause(target, verdict);
+        self.note_refusal(target, verdict);
         match verdict.category {
             Category::Success => self.note_success(target, call, tried),
             Category::Capability => {
@@ -41,10 +41,6 @@ impl Shared {
                     learned.refused(verdict.lack, verdict.range, asked, now);
                 }
             }
-            Category::Auth => self.tell(PoolEvent::AuthRefused {
-                provider: target.name.clone(),
-                reason: verdict.rule.to_string(),
-            }),
             _ => {}
         }
         if verdict.soft
@@ -64,8 +60,17 @@ impl Shared {
         }
     }
 
-    /// Moves the endpoint's throttle. Also for the parts of a batch.
-    pub(crate) fn note_pause(&self, target: &Target, verdict: &Verdict) {
+    /// Remembers what a refusal says about its endpoint, whatever was asked.
+    pub(crate) fn note_refusal(&self, target: &Target, verdict: &Verdict) {
+        if verdict.category == Category::Auth {
+            let (provider, reason) = (target.name.clone(), verdict.rule.to_string());
+            self.tell(PoolEvent::AuthRefused { provider, reason });
+        }
+        self.note_pause(target, verdict);
+    }
+
+    /// Moves the endpoint's throttle.
+    fn note_pause(&self, target: &Target, verdict: &Verdict) {
         let now = since_origin(self.time.now());
         let mut known = target.state.known();
         match verdict.category {

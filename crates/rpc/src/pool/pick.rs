@@ -1,6 +1,6 @@
 //! Looks at all endpoints and says whom to ask next, or why nobody.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -42,9 +42,14 @@ impl Shared {
         (0..self.targets.len()).filter(wanted).collect()
     }
 
-    /// The head of the chain, as far as the endpoints have shown.
+    /// The head of the chain, as far as the providers have shown. One of them may have two endpoints, and has one voice.
     pub(crate) fn head(&self) -> Option<u64> {
-        pool_head(self.targets.iter().filter_map(Target::head))
+        let mut heads = BTreeMap::new();
+        for target in &self.targets {
+            let head = heads.entry(&target.name).or_default();
+            *head = target.head().max(*head);
+        }
+        pool_head(heads.into_values().flatten())
     }
 
     /// The next endpoint for a call that has `tried` some already.
@@ -154,7 +159,10 @@ impl Shared {
         let tier = if half_open && wait.is_zero() && self.needs_rescue(target, call.class, now) {
             Tier::Rescue
         } else {
-            Tier::of(half_open, self.lags(target, call, options, head), !wait.is_zero())
+            match Tier::of(half_open, self.lags(target, call, options, head), !wait.is_zero()) {
+                Tier::Closed if target.is_spare => Tier::Spare,
+                tier => tier,
+            }
         };
         let latency = target.state.known().latency(call.class);
         Candidate { index, tier, wait, latency, weight: target.weight }

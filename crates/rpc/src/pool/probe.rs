@@ -56,7 +56,9 @@ impl Pool {
         shared.probing.store(true, Ordering::Relaxed);
         let _probing = Probing(shared);
         let probes = join_all(shared.targets.iter().map(|target| shared.probe_on(target)));
-        let lines = join_all(shared.lines.iter().map(|line| shared.listen(line)));
+        let lines =
+            shared.targets.iter().filter_map(|target| Some((target, target.line.as_ref()?)));
+        let lines = join_all(lines.map(|(target, line)| shared.listen(target, line)));
         tokio::select! {
             () = shutdown => {}
             _ = futures_util::future::join3(probes, lines, self.poll_heads()) => {}

@@ -18,6 +18,8 @@ pub(crate) enum Tier {
     Rescue,
     /// Closed.
     Closed,
+    /// Closed, and the WebSocket of a provider whose HTTP endpoint goes first.
+    Spare,
     /// Half-open with a free slot.
     HalfOpen,
     /// Behind the pool's head.

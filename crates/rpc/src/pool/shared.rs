@@ -1,7 +1,7 @@
 //! What all clones of a pool share.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use fusebox_breaker::Tick;
 
@@ -10,7 +10,6 @@ use super::filters::Filters;
 use super::hedge::Hedging;
 use super::metrics::Metrics;
 use super::servers::{Listener, Servers};
-use super::socket::Line;
 use super::target::Target;
 use super::time::Clk;
 use super::wake::Wakes;
@@ -22,11 +21,11 @@ use crate::scrub::Scrubber;
 /// A pool's inside.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Itself, for the tasks of its connections, which must not keep it alive.
+    pub(crate) me: Weak<Shared>,
     pub(crate) chain: u64,
     pub(crate) cfg: ChainConfig,
     pub(crate) targets: Vec<Target>,
-    /// WebSockets, which only wake.
-    pub(crate) lines: Vec<Line>,
     pub(crate) wakes: Wakes,
     pub(crate) time: Clk,
     pub(crate) rules: Arc<Rules>,

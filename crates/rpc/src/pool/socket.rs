@@ -1,257 +1,234 @@
-//! The WebSocket of a provider, which only wakes.
+//! One WebSocket connection, from its opening to its end.
 //!
-//! alloy's reconnects without a pause when a server accepts the socket and then fails (11,970 times in two seconds), and
-//! sends pending requests again. So this connection carries nothing but one subscription, and a reconnect has to be
-//! earned: only a connection that held and told something true makes the next pause short again.
+//! It carries requests and the subscription for heads. What it carries is used only after its chain id has matched, on
+//! each connection anew: behind a name, nodes are exchanged. When it ends, whoever waits is told at once, and nothing is
+//! sent again: that is for the failover to decide, which knows what is harmless.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fusebox_breaker::{Category as Kind, Failure, Mode, Outcome};
+use futures_util::future::{Either, select};
+use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use reqwest::header::HeaderMap;
 use rustls_platform_verifier::BuilderVerifierExt;
-use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::RawValue;
-use std::sync::Arc;
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::error::CapacityError;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use tokio_tungstenite::{
     Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config,
 };
 
-use super::attempt::Held;
-use super::error::Name;
-use super::event::PoolEvent;
-use super::note::draw;
-use super::servers::ServerBreaker;
-use super::shared::Shared;
-use super::wake::Head;
-use crate::context::quantity;
+use super::call::Call;
+use super::frame::{Form, Frame, request};
+use super::identity::Told;
+use super::servers::lock;
+use super::time::{Clk, Sleep};
+use super::wake::Wake;
+use super::wire::{MAX_BODY, Raw, Received};
 use crate::endpoint::Endpoint;
-
-/// The first pause before a reconnect; doubled for each further one.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-
-/// The longest pause. The poll timer does the work meanwhile.
-const MAX_PAUSE: Duration = Duration::from_secs(30);
-
-/// The random part of a pause, in percent: a restarted gateway meets all its clients at once.
-const JITTER_PERCENT: u64 = 20;
+use crate::reply::NoAnswer;
 
 /// How long a connection must hold before it counts as good.
-const PROVEN: Duration = Duration::from_secs(30);
+pub(crate) const PROVEN: Duration = Duration::from_secs(30);
 
-/// No chain is silent for so long: the connection is dead and TCP has not noticed.
-const SILENCE: Duration = Duration::from_secs(60);
+/// No chain is silent for so long: the connection is dead and TCP has not noticed. One that nobody needs is closed then.
+pub(crate) const SILENCE: Duration = Duration::from_secs(60);
 
 /// So many frames in a row that cannot be read, and the other side speaks another language.
 const MOST_UNREADABLE: u32 = 10;
 
-/// A header has less than 2 KiB. What is larger is none.
-const MAX_MESSAGE: usize = 1024 * 1024;
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-const CHAIN_ID: u64 = 1;
-const SUBSCRIBE: u64 = 2;
-
-/// A WebSocket endpoint of a pool.
+/// A request on its way to a connection.
 #[derive(Debug)]
-pub(crate) struct Line {
-    pub(crate) name: Name,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) headers: HeaderMap,
-    /// Of the class head.
-    pub(crate) breaker: Arc<ServerBreaker>,
+pub(crate) struct Ask {
+    pub(crate) text: Utf8Bytes,
+    /// One for each call in it.
+    pub(crate) ids: Range<u64>,
+    /// Whether it is about the subscription, and no caller's: a connection that owes heads must not be silent.
+    pub(crate) for_heads: bool,
+    /// `None` if the connection was closed because nobody needed it, before this left.
+    pub(crate) answer: oneshot::Sender<Option<Received>>,
 }
 
 /// Why a connection ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lost {
-    /// It broke, or could not be made.
-    Network,
-    /// It serves another chain.
-    WrongChain,
+#[derive(Debug)]
+pub(crate) enum Lost {
+    /// It was silent, and nobody needed it.
+    Idle,
+    /// It could not be made: nothing was sent.
+    Unmade(NoAnswer),
+    /// The other side would not have it, or would not tell its chain, and said why: nothing was sent.
+    Refused(Raw),
+    /// It serves another chain: this.
+    WrongChain(String),
+    /// It broke, or the other side closed it.
+    Broken(NoAnswer),
+    /// We left: a message was longer than we read.
+    TooLong,
 }
 
-/// What is known of a connection.
+/// What a connection tells besides answers.
+pub(crate) trait Ear: Send + Sync {
+    /// There is a block.
+    fn head(&self, wake: Wake);
+    /// It has held for [`PROVEN`], and something true came through it.
+    fn proven(&self);
+}
+
+/// What a connection is made from.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) headers: HeaderMap,
+    pub(crate) chain: u64,
+    pub(crate) time: Clk,
+    /// How long opening it may take, and after that its first answer.
+    pub(crate) connect: Duration,
+    pub(crate) attempt: Duration,
+}
+
+/// A connection that has ended.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) lost: Lost,
+    /// Something that could be read had come through it.
+    pub(crate) valid: bool,
+    /// Whether a caller was told, whose breaker thus hears of it.
+    pub(crate) told: bool,
+}
+
+/// Who waits for what.
 #[derive(Debug, Default)]
-struct Progress {
-    /// Its chain is the configured one.
-    right_chain: bool,
-    /// It has told something that could be read.
-    valid: bool,
-    unreadable: u32,
+struct Waiting {
+    by_id: BTreeMap<u64, Entry>,
+    /// Heads are owed.
+    subscribed: bool,
+    /// Ids below have been used.
+    used: u64,
 }
 
-#[derive(Deserialize)]
-struct Frame<'a> {
-    id: Option<u64>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    params: Option<Params<'a>>,
+#[derive(Debug)]
+struct Entry {
+    end: u64,
+    for_heads: bool,
+    answer: oneshot::Sender<Option<Received>>,
 }
 
-#[derive(Deserialize)]
-struct Params<'a> {
-    #[serde(borrow)]
-    result: &'a RawValue,
-}
-
-impl Shared {
-    /// Listens to one endpoint, for ever.
-    pub(crate) async fn listen(&self, line: &Line) {
-        let mut failures = 0_u32;
-        loop {
-            if line.breaker.mode() == Mode::ForcedOpen {
-                // Until an operator lets it go.
-                self.time.sleep_until(self.time.now().after(MAX_PAUSE)).await;
-                continue;
-            }
-            let started = self.time.now();
-            let mut progress = Progress::default();
-            let lost = self.connection(line, &mut progress).await;
-            let held = self.time.now().since(started) >= PROVEN;
-            failures = if held && progress.valid { 0 } else { failures.saturating_add(1) };
-            if lost == Lost::WrongChain {
-                line.breaker.set_mode(Mode::ForcedOpen);
-                continue;
-            }
-            line.breaker.record_failure(Failure::new(Kind::NETWORK));
-            self.metrics.ws_reconnect(&line.name);
-            tracing::debug!(provider = &*line.name, failures, "websocket lost");
-            self.time.sleep_until(self.time.now().after(pause(failures))).await;
-        }
+impl Waiting {
+    /// Whoever gave up is swept out here, so there are never more than there are callers, and those who left since the
+    /// last request.
+    fn add(&mut self, ask: Ask) -> Utf8Bytes {
+        self.by_id.retain(|_, entry| !entry.answer.is_closed());
+        let Ask { text, ids, for_heads, answer } = ask;
+        self.used = ids.end;
+        self.by_id.insert(ids.start, Entry { end: ids.end, for_heads, answer });
+        text
     }
 
-    /// One connection, to its end.
-    async fn connection(&self, line: &Line, progress: &mut Progress) -> Lost {
-        let connect = self.time.now().after(self.cfg.deadlines.connect);
-        let socket = tokio::select! {
-            socket = open(line) => socket,
-            () = self.time.sleep_until(connect) => None,
+    /// Whose answer it is. One without an id is for whoever waits alone: of two, it might be for the other.
+    fn take(&mut self, id: Option<u64>) -> Option<(u64, Entry)> {
+        let first = match id {
+            Some(id) => {
+                let (first, entry) = self.by_id.range(..=id).next_back()?;
+                (id < entry.end).then_some(*first)?
+            }
+            None => self.alone()?,
         };
-        let Some(mut socket) = socket else { return Lost::Network };
-        let calls = [
-            json!({ "jsonrpc": "2.0", "id": CHAIN_ID, "method": "eth_chainId", "params": [] }),
-            json!({ "jsonrpc": "2.0", "id": SUBSCRIBE, "method": "eth_subscribe", "params": ["newHeads"] }),
-        ];
-        for call in calls {
-            let send = socket.send(Message::text(call.to_string()));
-            let sent = tokio::select! {
-                sent = send => sent.is_ok(),
-                () = self.time.sleep_until(connect) => false,
-            };
-            if !sent {
-                return Lost::Network;
-            }
-        }
-        let mut proven = Some(self.time.sleep_until(self.time.now().after(PROVEN)));
-        loop {
-            let silence = self.time.sleep_until(self.time.now().after(SILENCE));
-            let message = tokio::select! {
-                message = socket.next() => message,
-                () = silence => return Lost::Network,
-                () = wait(&mut proven) => {
-                    proven = None;
-                    if progress.valid
-                        && let Some(held) = Held::acquire(&line.breaker)
-                    {
-                        // A connection that proved good ends a streak of lost ones.
-                        held.settle(Outcome::Success);
-                    }
-                    continue;
-                }
-            };
-            match message {
-                Some(Ok(Message::Text(text))) => {
-                    if let Some(lost) = self.frame(line, text.as_str(), progress) {
-                        return lost;
-                    }
-                }
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(Message::Binary(_) | Message::Frame(_))) => {
-                    if progress.is_too_unreadable() {
-                        return Lost::Network;
-                    }
-                }
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Lost::Network,
-            }
-        }
+        self.by_id.remove_entry(&first)
     }
 
-    fn frame(&self, line: &Line, text: &str, progress: &mut Progress) -> Option<Lost> {
-        let frame = serde_json::from_str::<Frame<'_>>(text).ok();
-        let head = |params: &Params<'_>| serde_json::from_str::<Head>(params.result.get()).ok();
-        match frame {
-            Some(Frame { id: Some(CHAIN_ID), result: Some(id), .. }) => {
-                let found = serde_json::from_str::<String>(id.get()).unwrap_or_default();
-                if quantity(&found) != Some(self.chain) {
-                    let found = self.scrubber.scrub(&found);
-                    let expected = format!("{:#x}", self.chain);
-                    self.tell(PoolEvent::WrongChain {
-                        provider: line.name.clone(),
-                        found,
-                        expected,
-                    });
-                    return Some(Lost::WrongChain);
-                }
-                progress.right_chain = true;
-            }
-            Some(Frame { id: Some(SUBSCRIBE), result: Some(_), .. }) => {}
-            // Without a subscription the connection is of no use.
-            Some(Frame { id: Some(SUBSCRIBE), result: None, .. }) => return Some(Lost::Network),
-            Some(Frame { params: Some(params), .. }) if progress.right_chain => {
-                match head(&params).and_then(|head| head.wake()) {
-                    Some(wake) => self.wakes.tell(wake),
-                    None => return progress.is_too_unreadable().then_some(Lost::Network),
-                }
-            }
-            Some(_) => {}
-            None => return progress.is_too_unreadable().then_some(Lost::Network),
-        }
-        progress.valid = true;
-        progress.unreadable = 0;
-        None
+    fn alone(&self) -> Option<u64> {
+        let mut open = self.by_id.iter().filter(|(_, entry)| !entry.answer.is_closed());
+        let (first, _) = open.next()?;
+        open.next().is_none().then_some(*first)
+    }
+
+    fn is_needed(&self) -> bool {
+        self.subscribed || self.by_id.values().any(|entry| !entry.answer.is_closed())
     }
 }
 
-impl Progress {
-    /// One more frame could not be read.
-    fn is_too_unreadable(&mut self) -> bool {
-        self.unreadable += 1;
-        self.unreadable >= MOST_UNREADABLE
+/// One connection: opened, checked, used, lost. `ids` are unique on its line; `check` is one of them.
+pub(crate) async fn serve(
+    plan: &Plan,
+    check: u64,
+    asks: &mut mpsc::Receiver<Ask>,
+    ear: &impl Ear,
+) -> End {
+    let unmade = |lost| End { lost, valid: false, told: false };
+    let opening = std::pin::pin!(open(plan));
+    let deadline = plan.time.sleep_until(plan.time.now().after(plan.connect));
+    let socket = match select(opening, deadline).await {
+        Either::Left((Ok(socket), _)) => socket,
+        Either::Left((Err(lost), _)) => return unmade(lost),
+        Either::Right(_) => return unmade(Lost::Unmade(NoAnswer::Connect)),
+    };
+    let (sink, stream) = socket.split();
+    let waiting = Mutex::new(Waiting::default());
+    let (checked, is_checked) = watch::channel(false);
+    let mut reader =
+        Reader { plan, check, waiting: &waiting, checked, ear, valid: false, unreadable: 0 };
+    let lost = {
+        let reading = std::pin::pin!(reader.read(stream));
+        let writing = std::pin::pin!(write(sink, check, asks, &waiting, is_checked));
+        // Side by side: a server that waits for us to read does not read what we write.
+        match select(reading, writing).await {
+            Either::Left((lost, _)) | Either::Right((lost, _)) => lost,
+        }
+    };
+    let lost = match lost {
+        // Before its chain was known, nothing of anybody's was sent.
+        Lost::Broken(_) if !reader.is_checked() => Lost::Unmade(NoAnswer::Connect),
+        lost => lost,
+    };
+    let valid = reader.valid;
+    let waiting = waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let is_alone = waiting.alone().is_some();
+    let mut told = false;
+    for entry in waiting.by_id.into_values() {
+        let received = match &lost {
+            Lost::TooLong if is_alone => Received::Oversized,
+            Lost::Broken(why) => Received::Nothing(*why),
+            _ => Received::Nothing(NoAnswer::Reset),
+        };
+        let is_caller = !entry.for_heads;
+        told |= entry.answer.send(Some(received)).is_ok() && is_caller;
     }
-}
-
-async fn wait(sleep: &mut Option<super::time::Sleep>) {
-    match sleep {
-        Some(sleep) => sleep.await,
-        None => std::future::pending().await,
-    }
-}
-
-fn pause(failures: u32) -> Duration {
-    let doubled = FIRST_PAUSE * 2_u32.pow(failures.saturating_sub(1).min(6));
-    let pause = doubled.min(MAX_PAUSE);
-    pause + pause / 100 * (draw() % (JITTER_PERCENT + 1)) as u32
+    End { lost, valid, told }
 }
 
 /// Errors are not kept: they quote the URL.
-async fn open(line: &Line) -> Option<WebSocketStream<MaybeTlsStream<TcpStream>>> {
-    let mut request = line.endpoint.expose_url().as_str().into_client_request().ok()?;
-    request.headers_mut().extend(line.headers.clone());
-    let connector = match line.endpoint.expose_url().scheme() {
-        "wss" => Connector::Rustls(Arc::new(tls()?)),
+async fn open(plan: &Plan) -> Result<Socket, Lost> {
+    let unmade = Lost::Unmade(NoAnswer::Connect);
+    let url = plan.endpoint.expose_url();
+    let Ok(mut request) = url.as_str().into_client_request() else { return Err(unmade) };
+    request.headers_mut().extend(plan.headers.clone());
+    let connector = match url.scheme() {
+        "wss" => Connector::Rustls(Arc::new(tls().ok_or(Lost::Unmade(NoAnswer::Tls))?)),
         _ => Connector::Plain,
     };
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(MAX_MESSAGE))
-        .max_frame_size(Some(MAX_MESSAGE));
-    let opened = connect_async_tls_with_config(request, Some(config), true, Some(connector));
-    Some(opened.await.ok()?.0)
+    let config =
+        WebSocketConfig::default().max_message_size(Some(MAX_BODY)).max_frame_size(Some(MAX_BODY));
+    let opened = connect_async_tls_with_config(request, Some(config), true, Some(connector)).await;
+    match opened {
+        Ok((socket, _)) => Ok(socket),
+        Err(Error::Tls(_)) => Err(Lost::Unmade(NoAnswer::Tls)),
+        Err(Error::Http(response)) => {
+            let (parts, body) = response.into_parts();
+            let status = Some(parts.status.as_u16());
+            let body = body.unwrap_or_default().into();
+            Err(Lost::Refused(Raw { status, headers: parts.headers, body, first_id: None }))
+        }
+        Err(_) => Err(unmade),
+    }
 }
 
 /// With the provider named: the process may have none, or two to choose from, and rustls panics on either.
@@ -262,22 +239,148 @@ fn tls() -> Option<rustls::ClientConfig> {
     Some(builder.with_platform_verifier().ok()?.with_no_client_auth())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Sends the question for the chain, and once it is answered what callers ask.
+async fn write(
+    mut sink: SplitSink<Socket, Message>,
+    check: u64,
+    asks: &mut mpsc::Receiver<Ask>,
+    waiting: &Mutex<Waiting>,
+    mut is_checked: watch::Receiver<bool>,
+) -> Lost {
+    let broken = Lost::Broken(NoAnswer::Reset);
+    let question = Call::make("eth_chainId", &json!([]));
+    let question = request(&[&question], check..check + 1, Form::Single);
+    if sink.send(Message::text(question)).await.is_err()
+        || is_checked.wait_for(|checked| *checked).await.is_err()
+    {
+        return broken;
+    }
+    while let Some(ask) = asks.recv().await {
+        // Whoever gave up in line asks for nothing any more.
+        if ask.answer.is_closed() {
+            continue;
+        }
+        let text = lock(waiting).add(ask);
+        if sink.send(Message::Text(text)).await.is_err() {
+            return broken;
+        }
+    }
+    Lost::Idle
+}
 
-    #[test]
-    fn pauses_double_up_to_half_a_minute_and_a_fifth() {
-        for (failures, want) in
-            [(1, 500), (2, 1_000), (3, 2_000), (6, 16_000), (7, 30_000), (99, 30_000)]
-        {
-            let pause = pause(failures).as_millis();
-            assert!((want..=want * 12 / 10).contains(&pause), "{failures}: {pause}");
+struct Reader<'a, E> {
+    plan: &'a Plan,
+    check: u64,
+    waiting: &'a Mutex<Waiting>,
+    checked: watch::Sender<bool>,
+    ear: &'a E,
+    valid: bool,
+    unreadable: u32,
+}
+
+impl<E: Ear> Reader<'_, E> {
+    async fn read(&mut self, mut stream: SplitStream<Socket>) -> Lost {
+        let time = &self.plan.time;
+        let started = time.now();
+        let mut proven = Some(time.sleep_until(started.after(PROVEN)));
+        let mut check = Some(time.sleep_until(started.after(self.plan.attempt)));
+        let mut heard = started;
+        loop {
+            let silence = time.sleep_until(heard.after(SILENCE));
+            let message = tokio::select! {
+                biased;
+                message = stream.next() => message,
+                () = wait(&mut check) => {
+                    check = None;
+                    if !self.is_checked() {
+                        return Lost::Broken(NoAnswer::Reset);
+                    }
+                    continue;
+                }
+                () = wait(&mut proven) => {
+                    proven = None;
+                    if self.valid {
+                        self.ear.proven();
+                    }
+                    continue;
+                }
+                () = silence => return match lock(self.waiting).is_needed() {
+                    true => Lost::Broken(NoAnswer::Reset),
+                    false => Lost::Idle,
+                },
+            };
+            heard = time.now();
+            let lost = match message {
+                Some(Ok(Message::Text(text))) => self.text(text),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => None,
+                Some(Ok(Message::Binary(_) | Message::Frame(_))) => self.unreadable(),
+                Some(Ok(Message::Close(frame))) => {
+                    let code = frame.map(|frame| frame.code.into());
+                    Some(Lost::Broken(NoAnswer::Closed(code)))
+                }
+                Some(Err(Error::Capacity(CapacityError::MessageTooLong { .. }))) => {
+                    Some(Lost::TooLong)
+                }
+                Some(Err(_)) | None => Some(Lost::Broken(NoAnswer::Closed(None))),
+            };
+            if let Some(lost) = lost {
+                return lost;
+            }
         }
     }
 
-    #[test]
-    fn a_tls_client_can_be_made_here() {
-        assert!(tls().is_some());
+    fn text(&mut self, text: Utf8Bytes) -> Option<Lost> {
+        match Frame::read(&text) {
+            Frame::Answer { id, .. } if !self.is_checked() => {
+                if id.is_some_and(|id| id != self.check) {
+                    return self.unreadable();
+                }
+                let raw = Raw::message(text.into(), self.check);
+                match Told::by(&raw.body, self.plan.chain) {
+                    Told::Right => self.checked.send_replace(true),
+                    Told::Wrong(found) => return Some(Lost::WrongChain(found)),
+                    Told::Nothing => return Some(Lost::Refused(raw)),
+                };
+            }
+            Frame::Answer { id, is_error } => {
+                let mut waiting = lock(self.waiting);
+                match waiting.take(id) {
+                    Some((first, entry)) => {
+                        waiting.subscribed |= entry.for_heads && !is_error;
+                        // Whoever asked may have left.
+                        let raw = Raw::message(text.into(), first);
+                        let _ = entry.answer.send(Some(Received::Answer(raw)));
+                    }
+                    // Late: nobody waits for it any more.
+                    None if id.is_some_and(|id| id < waiting.used) => {}
+                    None => {
+                        drop(waiting);
+                        return self.unreadable();
+                    }
+                }
+            }
+            Frame::Head(wake) if self.is_checked() => self.ear.head(wake),
+            Frame::Head(_) | Frame::Unreadable => return self.unreadable(),
+        }
+        self.valid = true;
+        self.unreadable = 0;
+        None
+    }
+
+    fn is_checked(&self) -> bool {
+        *self.checked.borrow()
+    }
+
+    /// One more frame could not be read.
+    fn unreadable(&mut self) -> Option<Lost> {
+        self.unreadable += 1;
+        (self.unreadable >= MOST_UNREADABLE).then_some(Lost::Broken(NoAnswer::Reset))
+    }
+}
+
+async fn wait(sleep: &mut Option<Sleep>) {
+    match sleep {
+        Some(sleep) => sleep.await,
+        None => std::future::pending().await,
     }
 }

@@ -53,7 +53,7 @@ pub struct ClassStatus {
 #[derive(Debug, Clone)]
 pub struct Admin {
     breakers: Vec<Arc<ServerBreaker>>,
-    state: Arc<ServerState>,
+    states: Vec<Arc<ServerState>>,
     time: Clk,
 }
 
@@ -74,14 +74,14 @@ impl Admin {
     /// Any mode but forced-open also forgets which chain it serves: it is asked again before it is used.
     pub fn set_mode(&self, mode: Mode) {
         if mode != Mode::ForcedOpen {
-            self.state.known().identity = Identity::Unknown;
+            self.states.iter().for_each(|state| state.known().identity = Identity::Unknown);
         }
         self.breakers.iter().for_each(|breaker| breaker.set_mode(mode));
     }
 }
 
 impl Pool {
-    /// All endpoints that calls go to, in the order of the configuration, then the WebSockets, which have heads only.
+    /// All endpoints in the order of the configuration, the WebSockets of providers that have HTTP too after all others.
     #[must_use]
     pub fn status(&self) -> Vec<EndpointStatus> {
         let head = self.shared.head();
@@ -112,34 +112,17 @@ impl Pool {
                     .to_vec(),
             }
         });
-        let lines = self.shared.lines.iter().map(|line| EndpointStatus {
-            provider: line.name.clone(),
-            transport: line.endpoint.transport(),
-            instance: line.endpoint.instance().clone(),
-            right_chain: (line.breaker.mode() == Mode::ForcedOpen).then_some(false),
-            head: None,
-            lag: 0,
-            throttled_for: Duration::ZERO,
-            parked: false,
-            classes: vec![ClassStatus {
-                class: MethodClass::Head,
-                breaker: line.breaker.view(),
-                latency: None,
-            }],
-        });
-        status.chain(lines).collect()
+        status.collect()
     }
 
-    /// A hand on a provider, its WebSocket included, if there is one of this name that calls go to.
+    /// A hand on a provider, on all its endpoints, if there is one of this name.
     #[must_use]
     pub fn admin(&self, provider: &str) -> Option<Admin> {
-        let target = self.shared.targets.iter().find(|target| *target.name == *provider)?;
-        let lines = self.shared.lines.iter().filter(|line| *line.name == *provider);
-        let breakers = target.breakers.iter().chain(lines.map(|line| &line.breaker));
-        Some(Admin {
-            breakers: breakers.cloned().collect(),
-            state: Arc::clone(&target.state),
-            time: Arc::clone(&self.shared.time),
-        })
+        let targets = self.shared.targets.iter().filter(|target| *target.name == *provider);
+        let (breakers, states): (Vec<_>, Vec<_>) =
+            targets.map(|target| (target.breakers.clone(), Arc::clone(&target.state))).unzip();
+        let time = Arc::clone(&self.shared.time);
+        let breakers: Vec<_> = breakers.into_iter().flatten().collect();
+        (!states.is_empty()).then_some(Admin { breakers, states, time })
     }
 }

@@ -7,6 +7,7 @@ use fusebox_breaker::{Category as Kind, Cause, Mode, State, Tick};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::error::Name;
+use super::line::Line;
 use super::servers::{Identity, ServerBreaker, ServerState, lock};
 use super::time::since_origin;
 use crate::endpoint::{Endpoint, Transport};
@@ -24,6 +25,10 @@ pub(crate) struct Target {
     /// In the order of [`MethodClass::ALL`]; one breaker six times where the scope is the endpoint.
     pub(crate) breakers: [Arc<ServerBreaker>; 6],
     pub(crate) pace: Option<Mutex<Pace>>,
+    /// Its connection, if it is a WebSocket.
+    pub(crate) line: Option<Line>,
+    /// Its provider has an HTTP endpoint, which goes first.
+    pub(crate) is_spare: bool,
     /// When each class last got a call that was meant to bring it back.
     pub(crate) rescued: Mutex<[Option<Tick>; 6]>,
 }
@@ -85,20 +90,26 @@ impl Target {
         }
     }
 
-    /// How long it asks to be left alone, or our own rate bound does.
+    /// How long it asks to be left alone, or our own rate bound does, or the pause before a reconnect.
     pub(crate) fn wait(&self, now: Tick) -> Duration {
+        let pause = self.pause(now);
         let now = since_origin(now);
         let paced = self.pace.as_ref().and_then(|pace| {
             // On a copy: looking takes nothing.
             let mut pace = *lock(pace);
             pace.take(now).err()
         });
-        self.state.known().throttle.wait(now).max(paced.unwrap_or_default())
+        self.state.known().throttle.wait(now).max(paced.unwrap_or_default()).max(pause)
+    }
+
+    fn pause(&self, now: Tick) -> Duration {
+        self.line.as_ref().map_or(Duration::ZERO, |line| line.pause(now))
     }
 
     /// Takes the right to send one call now.
     pub(crate) fn take_pace(&self, now: Tick) -> bool {
-        self.state.known().throttle.wait(since_origin(now)).is_zero()
+        self.pause(now).is_zero()
+            && self.state.known().throttle.wait(since_origin(now)).is_zero()
             && self.pace.as_ref().is_none_or(|pace| lock(pace).take(since_origin(now)).is_ok())
     }
 

@@ -1,9 +1,11 @@
-//! One HTTP request and all that comes back: status, headers and body stay together until they are judged.
+//! One HTTP request and all that comes back: status, headers and body stay together until they are judged. What comes
+//! over a WebSocket takes the same form, without status and headers.
 //!
 //! alloy's own HTTP transport throws away the headers of an answer that has a JSON-RPC body, with them `Retry-After`,
 //! and has no deadline. So this is a send of our own. It follows no redirect: a key would travel to wherever the
 //! redirect points, and a POST would turn into a GET.
 
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::time::Duration;
 
@@ -11,22 +13,38 @@ use bytes::{Bytes, BytesMut};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 
+use super::call::Call;
 use crate::reply::{NoAnswer, Reply, ReplyHeaders};
 
 /// The largest answer that is read, after decompression. A trace of a full block has tens of MiB; beyond, an endpoint
 /// could fill the memory of its clients at will.
 pub(crate) const MAX_BODY: usize = 64 * 1024 * 1024;
 
-/// An HTTP response whose body arrived whole.
+/// An HTTP response whose body arrived whole, or a WebSocket message.
 #[derive(Debug, Clone)]
 pub(crate) struct Raw {
     /// `None` for a WebSocket message.
     pub(crate) status: Option<u16>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// Over a WebSocket: the id of the first call, instead of its own; those of the others follow.
+    pub(crate) first_id: Option<u64>,
 }
 
 impl Raw {
+    /// A WebSocket message.
+    pub(crate) fn message(body: Bytes, first_id: u64) -> Self {
+        Self { status: None, headers: HeaderMap::new(), body, first_id: Some(first_id) }
+    }
+
+    /// The id, as JSON text, under which the call at this place of its request was sent.
+    pub(crate) fn id<'a>(&self, call: &'a Call, at: usize) -> Cow<'a, str> {
+        match self.first_id {
+            Some(first) => (first + at as u64).to_string().into(),
+            None => call.id_text.as_str().into(),
+        }
+    }
+
     /// As the classifier wants it, for the body or a part of it.
     pub(crate) fn reply<'a>(&'a self, body: &'a [u8]) -> Reply<'a> {
         let Some(status) = self.status else { return Reply::Ws { body } };
@@ -43,6 +61,8 @@ impl Raw {
 pub(crate) enum Received {
     /// It was answered.
     Answer(Raw),
+    /// The other side would have none: it said so when the connection was made, before anything was sent.
+    Refused(Raw),
     /// It was answered at a length above [`MAX_BODY`].
     Oversized,
     /// It was not.
@@ -96,7 +116,7 @@ impl Http {
                 Err(_) => return Received::Nothing(NoAnswer::CutBody),
             }
         }
-        Received::Answer(Raw { status, headers, body: body.freeze() })
+        Received::Answer(Raw { status, headers, body: body.freeze(), first_id: None })
     }
 
     #[cfg(test)]
@@ -158,7 +178,7 @@ mod tests {
             match got {
                 Received::Answer(raw) => assert!(fits && raw.body.len() == bytes, "{bytes}"),
                 Received::Oversized => assert!(!fits, "{bytes}"),
-                Received::Nothing(nothing) => panic!("{bytes}: {nothing:?}"),
+                other => panic!("{bytes}: {other:?}"),
             }
         }
     }

@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 use super::support::{node, of, opened, warm};
 
 /// The answers to these calls in one batch, in their order.
-async fn batch(client: &RpcClient, calls: &[(&'static str, Value)]) -> Vec<Result<Value, String>> {
+pub(crate) async fn batch(
+    client: &RpcClient,
+    calls: &[(&'static str, Value)],
+) -> Vec<Result<Value, String>> {
     let mut batch = client.new_batch();
     let waiting: Vec<_> = calls
         .iter()
@@ -24,7 +27,7 @@ async fn batch(client: &RpcClient, calls: &[(&'static str, Value)]) -> Vec<Resul
     answers
 }
 
-fn three() -> [(&'static str, Value); 3] {
+pub(crate) fn three() -> [(&'static str, Value); 3] {
     let account = "0x0000000000000000000000000000000000000000";
     [
         ("eth_getBalance", json!([account, "latest"])),

@@ -9,5 +9,6 @@ mod logs;
 mod probes;
 mod secrets;
 mod sends;
+mod sockets;
 mod support;
 mod wakes;

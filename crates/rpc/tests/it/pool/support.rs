@@ -103,3 +103,10 @@ pub(crate) async fn passing<T>(time: &ManualTime, call: impl Future<Output = T>)
         time.advance(Duration::from_millis(1));
     }
 }
+
+/// Lets everything happen that needs no time.
+pub(crate) async fn settle() {
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+}

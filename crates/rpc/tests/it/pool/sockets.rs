@@ -8,7 +8,10 @@ use fusebox_rpc::{
 };
 use fusebox_testkit::{Door, HttpReply, Node, RpcError, Transport as Over, WS_OPEN, on};
 use futures_util::future::join_all;
+use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio_tungstenite::tungstenite::Message;
 
 use super::batches::{batch, three};
 use super::support::{ask, call, error, events, node, node_error, opened, passing, pool, settle};
@@ -313,4 +316,39 @@ async fn a_lost_wakeup_line_is_found_when_there_is_no_subscription() {
         settle().await;
     }
     assert_eq!((node.connections("main"), node.calls("eth_subscribe").len()), (1, 1));
+}
+
+/// A node that announces an answer of so many bytes, and never gets to sending it.
+async fn long_winded(bytes: u64) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+        while let Some(Ok(message)) = socket.next().await {
+            let asked: Value = serde_json::from_slice(&message.into_data()).unwrap();
+            if asked["method"] == "eth_chainId" {
+                let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": "0x7a69" });
+                socket.send(Message::text(answer.to_string())).await.unwrap();
+                continue;
+            }
+            // Final, text; a length of 127 says that 8 bytes with the length follow.
+            let announced = [&[0x81, 127][..], &bytes.to_be_bytes()].concat();
+            socket.get_mut().write_all(&announced).await.unwrap();
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn an_answer_longer_than_is_read_is_a_limit_of_the_endpoint() {
+    const MAX: u64 = 64 << 20;
+    for (bytes, want) in [(MAX, Category::Timeout), (MAX + 1, Category::Capability)] {
+        let time = ManualTime::new();
+        let url = long_winded(bytes).await;
+        let pool = pool(&time).provider_with(json!({ "name": "a", "ws": url })).build().unwrap();
+        let ended = error(passing(&time, call(&pool)).await);
+        let PoolError::Exhausted { attempts } = ended else { panic!("{ended}") };
+        assert_eq!(attempts[0].category, want, "{bytes}");
+    }
 }

@@ -110,3 +110,14 @@ pub(crate) async fn settle() {
         tokio::task::yield_now().await;
     }
 }
+
+/// Waits for what needs no time to pass, but something to happen.
+pub(crate) async fn until(what: &str, happened: impl Fn() -> bool) {
+    for _ in 0..1_000_000 {
+        if happened() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("waited in vain for {what}");
+}

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use fusebox_rpc::{ManualTime, Pool, PoolEvent};
-use fusebox_testkit::{Chain, Door, Node, any, on};
+use fusebox_testkit::{Chain, Door, Node, WS_OPEN, any, on};
 use futures_util::StreamExt;
 use serde_json::json;
 
 use super::probes::Running;
-use super::support::{events, passing, pool, settle};
+use super::support::{events, passing, pool, settle, until};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -65,6 +65,83 @@ async fn case_13_a_socket_that_fails_is_no_loop_and_no_block_is_missed() {
     }
     let connects = garbage.connections("main");
     assert!((5..=14).contains(&connects), "{connects} in {:?}", fusebox_breaker::Clock::now(&time));
+}
+
+/// Takes the connection away in one of four ways.
+async fn break_it(way: usize, chain: &Chain, ws: &Node) {
+    match way % 4 {
+        0 => ws.cut_websockets(),
+        1 => {
+            let garbled = ws.add(on("newHeads").named("garbled").invalid_json());
+            for frame in 1..=10 {
+                chain.mine_empty(1);
+                until("garbage", || ws.fired("garbled") >= frame).await;
+            }
+            ws.remove(garbled);
+        }
+        2 => {
+            let bad = ws.add(on("newHeads").named("bad").bad_frame());
+            chain.mine_empty(1);
+            until("a bad frame", || ws.fired("bad") > 0).await;
+            ws.remove(bad);
+        }
+        // The next one is accepted and dropped at once.
+        _ => {
+            ws.add(on(WS_OPEN).first(1).close_before_forwarding());
+            ws.cut_websockets();
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_a_thousand_lost_connections_none_is_a_loop_and_none_costs_a_head() {
+    const LOST: usize = 1_000;
+    let chain = Chain::new();
+    let node = Node::scripted(&chain).start().await.unwrap();
+    // Looking through all calls, again and again, would take long.
+    let ws = Node::scripted(&chain).rule(on("eth_subscribe").named("subscribed"));
+    let ws = ws.start().await.unwrap();
+    let time = ManualTime::new();
+    // Probes would be in the air when time jumps. The poll comes within the shortest pause.
+    let pool = pool(&time)
+        .set("probe_interval", "100h")
+        .set("block_time", "400ms")
+        .provider_with(json!({ "name": "a", "http": node.url(), "ws": ws.ws_url() }))
+        .build()
+        .unwrap();
+    let mut wakes = std::pin::pin!(pool.wakeups());
+    let _running = Running::start(&pool);
+    ws.called("eth_subscribe", 1).await;
+    probed(&pool).await;
+    let pause = || pool.status()[1].throttled_for;
+    let (mut subscribed, mut ways) = (0, 0..);
+    for lost in 1..=LOST {
+        let connects = ws.connections("main");
+        if ws.fired("subscribed") > subscribed {
+            subscribed += 1;
+            break_it(ways.next().unwrap(), &chain, &ws).await;
+        }
+        until("the connection's end", || !pause().is_zero()).await;
+        // Doubled up to half a minute: none of these has held for long enough to be trusted.
+        let least = Duration::from_millis(500 << (lost - 1).min(6)).min(30 * SECOND);
+        assert!((least..=least * 12 / 10).contains(&pause()), "{lost}: {:?}", pause());
+        // Nobody tells of this one.
+        let head = chain.mine_empty(1).number;
+        time.advance(pause() - Duration::from_millis(1));
+        while wakes.next().await.unwrap().number < head {}
+        assert_eq!(ws.connections("main"), connects, "{lost}: before its time");
+        time.advance(Duration::from_millis(1));
+        until("a connection", || ws.connections("main") > connects).await;
+        until("its use or its end", || ws.fired("subscribed") > subscribed || !pause().is_zero())
+            .await;
+    }
+    assert_eq!((ws.connections("main"), ways.start), (LOST as u64 + 1, LOST / 5 * 4));
+    let hours = fusebox_breaker::Clock::now(&time).as_nanos() / 3_600_000_000_000;
+    assert!((8..=10).contains(&hours), "{hours}");
+    // And one that holds tells again.
+    settle().await;
+    let head = chain.mine_empty(1).number;
+    while wakes.next().await.unwrap().number < head {}
 }
 
 /// Until the first probes over the WebSocket, which comes second, are answered: what follows are heads alone.

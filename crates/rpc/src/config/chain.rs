@@ -33,7 +33,9 @@ pub struct Deadlines {
     pub attempt: Duration,
     /// One attempt at logs or traces. Default 15 s.
     pub logs: Duration,
-    /// The whole call with all its attempts. Default 20 s.
+    /// The whole call with all its attempts. Default 20 s. An attempt that this ends before its own time is up counts for
+    /// nothing: only what takes longer than `attempt` or `logs` is slow. Where all callers are in a hurry, those are to be
+    /// shortened.
     pub call: Duration,
 }
 

@@ -137,8 +137,8 @@ impl Shared {
         means: impl FnOnce(&Tried) -> Outcome,
     ) -> Tried {
         let started = self.time.now();
-        let until = deadline.min(started.after(self.attempt_deadline(call.class)));
-        let received = self.exchange(target, &[call], Form::Single, until).await;
+        let own = started.after(self.attempt_deadline(call.class));
+        let received = self.exchange(target, &[call], Form::Single, own, deadline).await;
         let elapsed = self.time.now().since(started);
         let tried = self.judge(target, call, 0, &received, elapsed);
         self.note(target, call, &tried);
@@ -158,13 +158,15 @@ impl Shared {
         }
     }
 
-    /// Sends calls over whatever the endpoint speaks; at `until` nothing has come.
+    /// Sends calls over whatever the endpoint speaks. Nothing has come by `own`, the attempt's deadline, or its caller
+    /// waits no longer than `deadline`.
     pub(crate) async fn exchange(
         &self,
         target: &Target,
         calls: &[&Call],
         form: Form,
-        until: Tick,
+        own: Tick,
+        deadline: Tick,
     ) -> Received {
         let sending = std::pin::pin!(async {
             match &target.line {
@@ -172,8 +174,9 @@ impl Shared {
                 None => self.over_http(target, calls, form).await,
             }
         });
-        match select(sending, self.time.sleep_until(until)).await {
+        match select(sending, self.time.sleep_until(own.min(deadline))).await {
             Either::Left((received, _)) => received,
+            Either::Right(_) if deadline < own => Received::CutShort,
             Either::Right(_) => Received::Nothing(NoAnswer::Deadline),
         }
     }
@@ -212,6 +215,12 @@ impl Shared {
                     ..Verdict::new(Category::Capability, Reason::Oversized)
                 };
                 (verdict, None, false)
+            }
+            Received::CutShort => {
+                let reply = Reply::None(NoAnswer::Deadline);
+                let (verdict, _) = self.judge_text(target, call, &call.id_text, &reply);
+                // The caller's impatience proves nothing of the node.
+                (Verdict { penalty: false, ..verdict }, None, false)
             }
             Received::Nothing(nothing) => {
                 let (verdict, _) =

@@ -165,8 +165,8 @@ impl Pool {
         let class = calls[0].class;
         let started = shared.time.now();
         let longest = calls.iter().map(|call| shared.attempt_deadline(call.class)).max();
-        let until = deadline.min(started.after(longest.unwrap_or_default()));
-        let received = shared.exchange(target, calls, Form::Batch, until).await;
+        let own = started.after(longest.unwrap_or_default());
+        let received = shared.exchange(target, calls, Form::Batch, own, deadline).await;
         let elapsed = shared.time.now().since(started);
         let tried = self.judge_batch(target, calls, &received, elapsed);
         for (call, tried) in calls.iter().zip(&tried) {

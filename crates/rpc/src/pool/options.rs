@@ -9,7 +9,8 @@ use crate::method::MethodClass;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// How long a whole call may take, instead of the configured time.
+    /// How long a whole call may take, instead of the configured time. That an endpoint does not answer in less than the
+    /// configured time of one attempt is no failure of it.
     pub deadline: Option<Duration>,
     /// What the call counts as, instead of its method's class.
     pub class: Option<MethodClass>,

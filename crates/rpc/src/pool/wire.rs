@@ -65,6 +65,8 @@ pub(crate) enum Received {
     Refused(Raw),
     /// It was answered at a length above [`MAX_BODY`].
     Oversized,
+    /// It was not answered yet when its caller would wait no longer.
+    CutShort,
     /// It was not.
     Nothing(NoAnswer),
 }

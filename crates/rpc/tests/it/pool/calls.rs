@@ -6,6 +6,7 @@ use fusebox_rpc::{BadRequest, CallOptions, Category, ManualTime, PoolError, Pool
 use fusebox_testkit::{Door, HttpReply, RpcError, any, on};
 use serde_json::json;
 
+use super::batches::batch;
 use super::support::{ask, call, error, events, node, node_error, of, passing, pool, warm};
 
 #[tokio::test]
@@ -209,6 +210,36 @@ async fn a_hanging_call_ends_at_its_deadline() {
     time.advance(Duration::from_secs(2));
     let want = PoolError::Rejected(Rejection::Deadline { attempts: 1 });
     assert_eq!(error(asked.await.unwrap()), want);
+}
+
+#[tokio::test]
+async fn only_an_attempt_that_had_its_time_was_too_slow() {
+    let node = node().rule(on("eth_call").hang()).start().await.unwrap();
+    // An attempt has 5 s.
+    for (milliseconds, streak) in [(4_999, 0), (5_000, 1), (5_001, 1)] {
+        for is_batch in [false, true] {
+            let time = ManualTime::new();
+            let pool = of(&time, &[("a", &node)]).build().unwrap();
+            warm(&pool, &["a"]).await;
+            let deadline = Duration::from_millis(milliseconds);
+            let hasty = pool.with(CallOptions::new().deadline(deadline));
+            let started = node.calls("eth_call").len();
+            let asked = tokio::spawn(async move {
+                match is_batch {
+                    true => {
+                        let params = json!([{}, "latest"]);
+                        let calls = [("eth_call", params.clone()), ("eth_call", params)];
+                        batch(&hasty.client(), &calls).await.into_iter().all(|got| got.is_err())
+                    }
+                    false => call(&hasty).await.is_err(),
+                }
+            });
+            node.called("eth_call", started + 1).await;
+            passing(&time, async { assert!(asked.await.unwrap()) }).await;
+            let got = pool.status()[0].classes[1].breaker.total_streak;
+            assert_eq!(got, streak, "{milliseconds} ms, batch: {is_batch}");
+        }
+    }
 }
 
 #[tokio::test]

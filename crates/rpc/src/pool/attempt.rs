@@ -156,6 +156,11 @@ impl Shared {
         {
             target.trip_siblings(class, failure.category, era);
         }
+        // Now that it has happened, and not when somebody drains: nobody may. Here, since most calls move nothing.
+        let is_stale = era.is_some_and(|era| era != before);
+        if target.has_moved(class) || is_stale {
+            self.servers.pump();
+        }
     }
 
     /// Sends calls over whatever the endpoint speaks. Nothing has come by `own`, the attempt's deadline, or its caller

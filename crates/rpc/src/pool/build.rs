@@ -167,7 +167,7 @@ impl Pool {
         let http = Http::new(cfg.deadlines.connect).ok_or_else(|| {
             ConfigErrors(vec![ConfigError { key: key.clone(), problem: Problem::Tls }])
         })?;
-        let listener = servers.listen(profile);
+        let listener = servers.listen(profile, chain);
         let (targets, problems) = endpoints(&cfg, &key, servers, &listener);
         if !problems.is_empty() {
             return Err(ConfigErrors(problems));
@@ -252,6 +252,7 @@ fn target(
         state: servers.state(endpoint),
         breakers: breakers.try_into().expect("one for each of six classes"),
         line: None,
+        seen: Default::default(),
         is_spare: endpoint.transport() == Transport::Ws && provider.http.is_some(),
         pace: provider.max_rps.map(|rate| Mutex::new(Pace::per_second(rate))),
         rescued: Mutex::default(),

@@ -55,7 +55,7 @@ impl Run<'_> {
             && matches!(verdict.category, Category::Server | Category::Timeout | Category::Network);
         match (go_on, unclear) {
             (true, _) => {
-                self.pool.shared.metrics.failover();
+                self.pool.shared.metrics.failover(target, self.call.class, verdict.category);
                 None
             }
             (false, true) => {

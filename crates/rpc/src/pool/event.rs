@@ -1,13 +1,15 @@
 //! What a pool tells its operator.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use fusebox_breaker::Event;
 
 use super::error::Name;
-use crate::endpoint::Transport;
+use super::metrics::Metrics;
+use super::servers::lock;
+use crate::endpoint::{BreakerKey, Transport};
 use crate::method::MethodClass;
 
 /// How many events wait for their owner. A drain a minute keeps up with twenty a second; of more, the oldest go.
@@ -79,9 +81,12 @@ pub enum PoolEvent {
     },
 }
 
-/// Events on their way to one pool's owner.
-#[derive(Debug, Default)]
-pub(crate) struct EventQueue(Mutex<Waiting>);
+/// Events on their way to one pool's owner, and what is counted of them whether or not they are fetched.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    waiting: Mutex<Waiting>,
+    metrics: Metrics,
+}
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -90,23 +95,43 @@ struct Waiting {
 }
 
 impl EventQueue {
+    /// None yet, of a pool of this chain.
+    pub(crate) fn new(chain: u64) -> Self {
+        Self { waiting: Mutex::default(), metrics: Metrics::new(chain) }
+    }
+
     pub(crate) fn push(&self, event: PoolEvent) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.events.len() == CAPACITY {
-            waiting.events.pop_front();
-            waiting.lost += 1;
+        let is_full = {
+            let mut waiting = lock(&self.waiting);
+            let is_full = waiting.events.len() == CAPACITY;
+            if is_full {
+                waiting.events.pop_front();
+                waiting.lost += 1;
+            }
+            waiting.events.push_back(event);
+            is_full
+        };
+        if is_full {
+            self.metrics.events_dropped(1);
         }
-        waiting.events.push_back(event);
+    }
+
+    /// Counts what happened to a breaker, and keeps it for the owner.
+    pub(crate) fn breaker(&self, provider: &str, key: &BreakerKey, event: Event) {
+        self.metrics.breaker(provider, key, &event.kind);
+        let (transport, class) = (key.transport, key.class);
+        self.push(PoolEvent::Breaker { provider: provider.into(), transport, class, event });
     }
 
     /// Counts events that were lost on the way here.
     pub(crate) fn lost(&self, count: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).lost += count;
+        lock(&self.waiting).lost += count;
+        self.metrics.events_dropped(count);
     }
 
     /// All that wait, oldest first, and how many were lost.
     pub(crate) fn take(&self) -> (Vec<PoolEvent>, u64) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.waiting);
         (waiting.events.drain(..).collect(), std::mem::take(&mut waiting.lost))
     }
 }
@@ -117,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_its_oldest_and_counts_them() {
-        let queue = EventQueue::default();
+        let queue = EventQueue::new(1);
         for _ in 0..CAPACITY {
             queue.push(PoolEvent::AllOpenEntered { class: MethodClass::Head });
         }

@@ -114,7 +114,7 @@ impl Run<'_> {
                     let second = shared.pick_hedge(run.call, &run.pool.options, &others);
                     let Some(second) = second.filter(|_| shared.hedging.spend()) else { continue };
                     let Some(held) = run.enter(run.target(second)) else { continue };
-                    shared.metrics.hedge();
+                    shared.metrics.hedge(run.target(second), run.call.class);
                     asked.insert(second);
                     switches.push(held.cancel_switch());
                     running.push(start(second, held));

@@ -128,6 +128,7 @@ impl Shared {
         // An endpoint may answer anything, with what was sent to it too.
         let found = self.scrubber.scrub(&found);
         target.force_open();
+        self.servers.pump();
         tracing::error!(provider = &*target.name, found, expected, "wrong chain");
         self.tell(PoolEvent::WrongChain { provider: target.name.clone(), found, expected });
         Unidentified::Wrong

@@ -223,6 +223,7 @@ impl Shared {
         let era = breaker.view().generation;
         breaker.record_failure(failure);
         target.trip_siblings(MethodClass::Head, failure.category, era);
+        self.servers.pump();
     }
 }
 
@@ -249,11 +250,11 @@ impl Ear for Outside {
     }
 
     fn proven(&self) {
-        if let Some(shared) = self.shared.upgrade()
-            && let Some(held) = Held::acquire(shared.targets[self.at].breaker(MethodClass::Head))
-        {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let target = &shared.targets[self.at];
+        if let Some(held) = Held::acquire(target.breaker(MethodClass::Head)) {
             // A connection that proved good ends a streak of lost ones.
-            held.settle(Outcome::Success);
+            shared.settle(target, MethodClass::Head, held, Outcome::Success);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a pool counts, through the `metrics` facade: without a recorder it costs next to nothing.
 //!
-//! Labels are chain, provider *name*, transport, class and category; never a URL, never a method a caller can invent.
+//! Labels are chain, provider *name*, transport, class and category, as far as they apply; never a URL, never a method a
+//! caller can invent. Lost events have a chain only: with them it is lost whose they were.
 
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use fusebox_breaker::{EventKind, State};
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 
 use super::target::Target;
+use crate::endpoint::BreakerKey;
 use crate::method::MethodClass;
 use crate::verdict::Category;
 
@@ -114,16 +116,37 @@ impl Metrics {
         self.of(target, name::UNKNOWN).increment(1);
     }
 
-    pub(crate) fn failover(&self) {
-        counter!(name::FAILOVERS, "chain" => self.chain()).increment(1);
+    /// A call goes on to another endpoint, because of this one.
+    pub(crate) fn failover(&self, target: &Target, class: MethodClass, category: Category) {
+        counter!(
+            name::FAILOVERS,
+            "chain" => self.chain(),
+            "provider" => target.name.clone(),
+            "transport" => target.transport().to_string(),
+            "class" => class.as_str(),
+            "category" => category.as_str(),
+        )
+        .increment(1);
     }
 
-    pub(crate) fn hedge(&self) {
-        counter!(name::HEDGES, "chain" => self.chain()).increment(1);
+    /// This endpoint is asked besides another.
+    pub(crate) fn hedge(&self, target: &Target, class: MethodClass) {
+        self.of_class(target, name::HEDGES, class).increment(1);
     }
 
-    pub(crate) fn last_resort(&self) {
-        counter!(name::LAST_RESORT, "chain" => self.chain()).increment(1);
+    /// This endpoint is asked though it is open.
+    pub(crate) fn last_resort(&self, target: &Target, class: MethodClass) {
+        self.of_class(target, name::LAST_RESORT, class).increment(1);
+    }
+
+    fn of_class(&self, target: &Target, name: &'static str, class: MethodClass) -> Counter {
+        counter!(
+            name,
+            "chain" => self.chain(),
+            "provider" => target.name.clone(),
+            "transport" => target.transport().to_string(),
+            "class" => class.as_str(),
+        )
     }
 
     pub(crate) fn events_dropped(&self, count: u64) {
@@ -135,11 +158,14 @@ impl Metrics {
     }
 
     /// Counts what happened to a breaker, and says so in the log.
-    pub(crate) fn event(&self, provider: &str, class: Option<MethodClass>, kind: &EventKind) {
+    pub(crate) fn breaker(&self, provider: &str, key: &BreakerKey, kind: &EventKind) {
+        let class = key.class.map_or("all", MethodClass::as_str);
+        let transport = key.transport;
         let labels = [
             ("chain", self.chain()),
             ("provider", provider.to_owned()),
-            ("class", class.map_or("all", MethodClass::as_str).to_owned()),
+            ("transport", transport.to_string()),
+            ("class", class.to_owned()),
         ];
         let (state, level) = match kind {
             EventKind::Closed { .. } => (State::Closed, 0.0),
@@ -148,10 +174,10 @@ impl Metrics {
             EventKind::Stale { .. } => return counter!(name::STALE, &labels).increment(1),
             _ => return,
         };
-        tracing::info!(provider, class = labels[2].1, %state, ?kind, "breaker");
+        tracing::info!(provider, %transport, class, %state, ?kind, "breaker");
         gauge!(name::BREAKER_STATE, &labels).set(level);
-        let [chain, provider, class] = labels;
-        let labels = [chain, provider, class, ("to", state.to_string())];
+        let [chain, provider, transport, class] = labels;
+        let labels = [chain, provider, transport, class, ("to", state.to_string())];
         counter!(name::TRANSITIONS, &labels).increment(1);
     }
 }

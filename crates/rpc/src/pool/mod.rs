@@ -81,20 +81,14 @@ impl Pool {
 
     /// Takes all events since the last drain, oldest first. `f` may call the pool: no lock is held.
     ///
-    /// This is also when transitions reach metrics and log. Do it every second or so.
+    /// Metrics and log have them already, whether or not anybody drains.
     pub fn drain(&self, mut f: impl FnMut(PoolEvent)) {
         self.shared.servers.pump();
         let (events, lost) = self.shared.listener.queue.take();
         if lost > 0 {
-            self.shared.metrics.events_dropped(lost);
             f(PoolEvent::Lost { count: lost });
         }
-        for event in events {
-            if let PoolEvent::Breaker { provider, class, event, .. } = &event {
-                self.shared.metrics.event(provider, *class, &event.kind);
-            }
-            f(event);
-        }
+        events.into_iter().for_each(f);
     }
 }
 

@@ -226,7 +226,7 @@ impl Shared {
         }
         if is_first {
             self.all_open_is(class, true);
-            if let Some(index) = self.last_resort(untried, now) {
+            if let Some(index) = self.last_resort(class, untried, now) {
                 return Pick::LastResort { index };
             }
         }
@@ -235,7 +235,12 @@ impl Shared {
 
     /// One call in each interval may go to the endpoint that is nearest to its deadline. Without it, a pool whose
     /// endpoints all stumbled would do nothing for a minute, though they may be well again.
-    fn last_resort(&self, untried: &[(usize, Standing)], now: Tick) -> Option<usize> {
+    fn last_resort(
+        &self,
+        class: MethodClass,
+        untried: &[(usize, Standing)],
+        now: Tick,
+    ) -> Option<usize> {
         let open = untried.iter().filter_map(|(index, standing)| match standing {
             Standing::Open(deadline) => Some((*deadline, *index)),
             _ => None,
@@ -251,7 +256,7 @@ impl Shared {
             return None;
         }
         *last = Some(now);
-        self.metrics.last_resort();
+        self.metrics.last_resort(&self.targets[index], class);
         Some(index)
     }
 

@@ -89,6 +89,8 @@ impl Shared {
         target.breakers.iter().for_each(|breaker| {
             breaker.poll();
         });
+        // That, and what calls have moved that were dropped.
+        self.servers.pump();
         let now = self.time.now();
         if !target.wait(now).is_zero() {
             // Asked to be left alone, and it is.

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use fusebox_breaker::{Breaker, Config, Registry, RegistryError, Tick};
 
-use super::event::{EventQueue, PoolEvent};
+use super::event::EventQueue;
 use super::time::{Clk, MachineTime, Time};
 use crate::endpoint::{BreakerKey, Endpoint, Transport};
 use crate::instance::InstanceId;
@@ -38,6 +38,10 @@ struct Inner {
     states: Mutex<BTreeMap<(InstanceId, Transport), Arc<ServerState>>>,
     queues: Mutex<BTreeMap<String, Weak<EventQueue>>>,
     next_listener: AtomicU64,
+    /// Somebody wants the events brought.
+    wanted: AtomicBool,
+    /// Held by whoever brings them: two at once would turn their order round.
+    bringing: Mutex<()>,
 }
 
 impl Default for Servers {
@@ -62,6 +66,8 @@ impl Servers {
             states: Mutex::default(),
             queues: Mutex::default(),
             next_listener: AtomicU64::new(0),
+            wanted: AtomicBool::new(false),
+            bringing: Mutex::default(),
         }))
     }
 
@@ -84,26 +90,37 @@ impl Servers {
     }
 
     /// A name under which a pool hears of events, and where they wait.
-    pub(crate) fn listen(&self, profile: &str) -> Listener {
+    pub(crate) fn listen(&self, profile: &str, chain: u64) -> Listener {
         let number = self.0.next_listener.fetch_add(1, Ordering::Relaxed);
         let key = format!("{profile}#{number}");
-        let queue = Arc::new(EventQueue::default());
+        let queue = Arc::new(EventQueue::new(chain));
         lock(&self.0.queues).insert(key.clone(), Arc::downgrade(&queue));
         Listener { key, queue, servers: self.clone(), heard: Mutex::default() }
     }
 
-    /// Brings the events of all breakers to the pools that know them, each once.
+    /// Brings the events of all breakers to the pools that know them, each once, and counts them on the way. Where
+    /// somebody is at it already, that one does it once more: nobody waits, not even a recorder that calls a pool.
     pub(crate) fn pump(&self) {
+        self.0.wanted.store(true, Ordering::SeqCst);
+        while self.0.wanted.load(Ordering::SeqCst) {
+            let _bringing = match self.0.bringing.try_lock() {
+                Ok(bringing) => bringing,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            if self.0.wanted.swap(false, Ordering::SeqCst) {
+                self.bring();
+            }
+        }
+    }
+
+    fn bring(&self) {
         let queues = lock(&self.0.queues).clone();
         let queue = |profile: &str| queues.get(profile).and_then(Weak::upgrade);
         let lost = self.0.registry.drain(|delivery| {
-            let Some(queue) = queue(delivery.profile) else { return };
-            queue.push(PoolEvent::Breaker {
-                provider: delivery.provider.into(),
-                transport: delivery.key.transport,
-                class: delivery.key.class,
-                event: delivery.event,
-            });
+            if let Some(queue) = queue(delivery.profile) {
+                queue.breaker(delivery.provider, delivery.key, delivery.event);
+            }
         });
         let lost = lost.transitions + lost.calls;
         if lost > 0 {

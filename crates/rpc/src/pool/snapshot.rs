@@ -64,5 +64,6 @@ impl Pool {
                 }
             }
         }
+        self.shared.servers.pump();
     }
 }

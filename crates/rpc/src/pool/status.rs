@@ -7,8 +7,8 @@ use fusebox_breaker::{Cause, Mode, View};
 
 use super::Pool;
 use super::error::Name;
-use super::servers::{Identity, ServerBreaker, ServerState};
-use super::time::{Clk, since_origin};
+use super::servers::{Identity, ServerBreaker, ServerState, Servers};
+use super::time::since_origin;
 use crate::endpoint::Transport;
 use crate::instance::InstanceId;
 use crate::method::MethodClass;
@@ -54,19 +54,21 @@ pub struct ClassStatus {
 pub struct Admin {
     breakers: Vec<Arc<ServerBreaker>>,
     states: Vec<Arc<ServerState>>,
-    time: Clk,
+    servers: Servers,
 }
 
 impl Admin {
     /// Opens all its breakers for this long, or for one cooldown.
     pub fn trip(&self, time: Option<Duration>) {
-        let until = time.map(|time| self.time.now().after(time));
+        let until = time.map(|time| self.servers.time().now().after(time));
         self.breakers.iter().for_each(|breaker| breaker.trip(until, Cause::Manual));
+        self.servers.pump();
     }
 
     /// Closes all its breakers and forgets their counts.
     pub fn reset(&self) {
         self.breakers.iter().for_each(|breaker| breaker.reset());
+        self.servers.pump();
     }
 
     /// Changes the mode of all its breakers.
@@ -77,6 +79,7 @@ impl Admin {
             self.states.iter().for_each(|state| state.known().identity = Identity::Unknown);
         }
         self.breakers.iter().for_each(|breaker| breaker.set_mode(mode));
+        self.servers.pump();
     }
 }
 
@@ -121,8 +124,8 @@ impl Pool {
         let targets = self.shared.targets.iter().filter(|target| *target.name == *provider);
         let (breakers, states): (Vec<_>, Vec<_>) =
             targets.map(|target| (target.breakers.clone(), Arc::clone(&target.state))).unzip();
-        let time = Arc::clone(&self.shared.time);
+        let servers = self.shared.servers.clone();
         let breakers: Vec<_> = breakers.into_iter().flatten().collect();
-        (!states.is_empty()).then_some(Admin { breakers, states, time })
+        (!states.is_empty()).then_some(Admin { breakers, states, servers })
     }
 }

@@ -1,5 +1,6 @@
 //! One endpoint of a pool: a name, a server, and the breakers that judge it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub(crate) struct Target {
     pub(crate) pace: Option<Mutex<Pace>>,
     /// Its connection, if it is a WebSocket.
     pub(crate) line: Option<Line>,
+    /// The generations of its breakers when their events were last brought to metrics.
+    pub(crate) seen: [AtomicU64; 6],
     /// Its provider has an HTTP endpoint, which goes first.
     pub(crate) is_spare: bool,
     /// When each class last got a call that was meant to bring it back.
@@ -140,6 +143,12 @@ impl Target {
                 sibling.trip(Some(deadline), Cause::Sibling);
             }
         }
+    }
+
+    /// Whether the breaker has moved since this was last asked. Breakers start in generation 0.
+    pub(crate) fn has_moved(&self, class: MethodClass) -> bool {
+        let generation = self.breaker(class).view().generation;
+        self.seen[place(class)].swap(generation, Ordering::Relaxed) != generation
     }
 
     /// Takes it out for good: it serves another chain.

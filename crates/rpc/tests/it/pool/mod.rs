@@ -4,6 +4,7 @@ mod batches;
 mod calls;
 mod cases;
 mod cases_later;
+mod counts;
 mod heard;
 mod logs;
 mod probes;

@@ -115,6 +115,34 @@ impl Learned {
     }
 }
 
+/// How many calls an endpoint takes in one batch. Learned as ranges are: by halving, since few say a number.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct BatchLimit(Learned);
+
+impl BatchLimit {
+    /// A batch of so many calls was refused for being one, or for its length.
+    pub(crate) fn refused(&mut self, calls: usize, now: Duration) {
+        self.0.refused(Some(Lack::Range), None, span(calls), now);
+    }
+
+    /// A batch of so many calls was served.
+    pub(crate) fn succeeded(&mut self, calls: usize, now: Duration) {
+        if let Some(span) = span(calls) {
+            self.0.succeeded(span, now);
+        }
+    }
+
+    /// The most calls to send at once, as far as known.
+    pub(crate) fn max(&self, now: Duration) -> Option<usize> {
+        self.0.max_blocks(now).map(|max| usize::try_from(max).unwrap_or(usize::MAX))
+    }
+}
+
+/// As many blocks as there are calls.
+fn span(calls: usize) -> Option<BlockSpan> {
+    BlockSpan::new(1, calls as u64)
+}
+
 fn blocks(offer: RangeHint) -> Option<u64> {
     match offer {
         RangeHint::Blocks { from, to } => BlockSpan::new(from, to).map(BlockSpan::blocks),

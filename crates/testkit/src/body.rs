@@ -25,6 +25,7 @@ pub(crate) fn write(replies: Vec<Reply>, is_batch: bool) -> Written {
     let hows = || replies.iter().flat_map(|reply| &reply.bytes);
     let whole = hows().find_map(|how| match how {
         How::Reply(reply) => Some(reply.clone()),
+        How::BatchCap(most, reply) if is_batch && replies.len() > *most => Some(reply.clone()),
         _ => None,
     });
     let truncate = hows().find_map(|how| match how {

@@ -2,6 +2,8 @@
 //!
 //! A node may serve half of a batch and refuse the other half. So each element has its own verdict; those worth it are
 //! asked elsewhere, alone, and answers return in the caller's order whatever the node's was.
+//!
+//! How many calls a batch may have differs by provider. A refusal teaches it, and the batch goes on in pieces.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -22,6 +24,7 @@ use super::failover::{MAX_ATTEMPTS, Run};
 use super::frame::Form;
 use super::pick::Pick;
 use super::target::Target;
+use super::time::since_origin;
 use super::wire::Received;
 use crate::batch::batch_elements;
 use crate::method::MethodClass;
@@ -32,6 +35,23 @@ const MOST_AT_ONCE: usize = 8;
 
 /// An element's place in the batch, and what became of it.
 type Answered = (usize, Result<Payload, PoolError>);
+
+/// What became of elements that went to one endpoint.
+struct Sent {
+    answered: Vec<Answered>,
+    left: Vec<usize>,
+    next: Next,
+}
+
+/// How to go on with those that are left.
+enum Next {
+    /// Elsewhere: this endpoint had no answer to any.
+    Together,
+    /// It takes no batches; alone they are welcome there.
+    AloneHere,
+    /// It answered others.
+    AloneElsewhere,
+}
 
 impl Pool {
     /// All answers in the order of the calls. Fails as a whole if no element has an answer.
@@ -93,34 +113,19 @@ impl Pool {
             }
             tried.insert(index);
             let target = &self.shared.targets[index];
-            if self.shared.identify(target, deadline).await.is_err()
-                || time.now() >= deadline
-                || !target.take_pace(time.now())
-            {
+            if self.shared.identify(target, deadline).await.is_err() {
                 continue;
             }
-            let Some(held) = Held::acquire(target.breaker(first.class)) else { continue };
-            let members: Vec<&Call> = left.iter().map(|at| &calls[*at]).collect();
-            let judged = self.exchange_batch(target, &members, held, deadline).await;
-            let whole = judged.iter().all(|tried| !tried.is_final());
-            let too_many =
-                |tried: &Tried| matches!(tried.verdict.lack, Some(Lack::Batch | Lack::Request));
-            if judged.iter().all(too_many) {
-                // Alone its elements are welcome there.
-                tried.remove(&index);
-                break;
-            }
-            let mut again = Vec::new();
-            for (at, tried) in left.iter().zip(judged) {
-                let is_final = tried.is_final();
-                match (is_final, tried.payload) {
-                    (true, Some(payload)) => answered.push((*at, Ok(payload))),
-                    _ => again.push(*at),
+            let sent = self.in_pieces(target, calls, left, deadline).await;
+            answered.extend(sent.answered);
+            left = sent.left;
+            match sent.next {
+                Next::Together => {}
+                Next::AloneHere => {
+                    tried.remove(&index);
+                    break;
                 }
-            }
-            left = again;
-            if !whole {
-                break;
+                Next::AloneElsewhere => break,
             }
         }
         // What is left goes alone: elsewhere first, or in pieces, or with the errors of a single call.
@@ -133,6 +138,61 @@ impl Pool {
         let rest: Vec<Answered> = stream::iter(rest).buffered(MOST_AT_ONCE).collect().await;
         answered.extend(rest);
         answered
+    }
+
+    /// Sends elements to one endpoint, as many at once as it takes: what that is, its refusals teach.
+    async fn in_pieces(
+        &self,
+        target: &Target,
+        calls: &[Call],
+        elements: Vec<usize>,
+        deadline: Tick,
+    ) -> Sent {
+        let shared = &self.shared;
+        let class = calls[elements[0]].class;
+        let mut sent = Sent { answered: Vec::new(), left: Vec::new(), next: Next::AloneElsewhere };
+        let mut unsent = VecDeque::from(elements);
+        while !unsent.is_empty() {
+            let now = shared.time.now();
+            let most = target.state.known().batches.max(since_origin(now)).unwrap_or(usize::MAX);
+            if most < 2 {
+                sent.next = Next::AloneHere;
+                break;
+            }
+            let held = match now < deadline && target.take_pace(now) {
+                true => Held::acquire(target.breaker(class)),
+                false => None,
+            };
+            let Some(held) = held else {
+                sent.next = Next::Together;
+                break;
+            };
+            let piece: Vec<usize> = unsent.drain(..most.min(unsent.len())).collect();
+            let members: Vec<&Call> = piece.iter().map(|at| &calls[*at]).collect();
+            let judged = self.exchange_batch(target, &members, held, deadline).await;
+            let (count, now) = (piece.len(), since_origin(shared.time.now()));
+            let too_many =
+                |tried: &Tried| matches!(tried.verdict.lack, Some(Lack::Batch | Lack::Request));
+            if judged.iter().all(too_many) {
+                target.state.known().batches.refused(count, now);
+                piece.into_iter().rev().for_each(|at| unsent.push_front(at));
+                continue;
+            }
+            let failed = judged.iter().all(|tried| !tried.is_final());
+            for (at, tried) in piece.into_iter().zip(judged) {
+                match (tried.is_final(), tried.payload) {
+                    (true, Some(payload)) => sent.answered.push((at, Ok(payload))),
+                    _ => sent.left.push(at),
+                }
+            }
+            if failed {
+                sent.next = Next::Together;
+                break;
+            }
+            target.state.known().batches.succeeded(count, now);
+        }
+        sent.left.extend(unsent);
+        sent
     }
 
     /// One element alone, not where the batch has failed unless nobody else is left.

@@ -15,7 +15,7 @@ use super::event::EventQueue;
 use super::time::{Clk, MachineTime, Time};
 use crate::endpoint::{BreakerKey, Endpoint, Transport};
 use crate::instance::InstanceId;
-use crate::learned::Learned;
+use crate::learned::{BatchLimit, Learned};
 use crate::method::MethodClass;
 use crate::throttle::Throttle;
 
@@ -182,6 +182,7 @@ pub(crate) struct Known {
     pub(crate) head: Option<u64>,
     pub(crate) regressions: u64,
     pub(crate) identity: Identity,
+    pub(crate) batches: BatchLimit,
     learned: BTreeMap<String, Learned>,
     latency: BTreeMap<MethodClass, Duration>,
 }

@@ -70,6 +70,8 @@ pub(crate) enum Bytes {
     ReverseBatch,
     /// A batch is answered without this one.
     LeaveOut,
+    /// In place of the answers to a batch of more than so many.
+    BatchCap(usize, HttpReply),
     /// A WebSocket frame that the protocol does not know.
     BadFrame,
 }

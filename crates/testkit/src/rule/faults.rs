@@ -130,6 +130,11 @@ impl Rule {
     pub fn leave_out(self) -> Self {
         self.with(Effect::Bytes(Bytes::LeaveOut))
     }
+
+    /// If it came in a batch of more than `most`: this answers the whole batch.
+    pub fn batch_cap(self, most: usize, reply: HttpReply) -> Self {
+        self.with(Effect::Bytes(Bytes::BatchCap(most, reply)))
+    }
 }
 
 /// # Limits

@@ -5,7 +5,7 @@ use fusebox_rpc::{BadRequest, CallOptions, ManualTime, PoolError, pool_error};
 use fusebox_testkit::{HttpReply, Node, RpcError, on};
 use serde_json::{Value, json};
 
-use super::support::{node, of, opened, warm};
+use super::support::{node, of, opened, pool, warm};
 
 /// The answers to these calls in one batch, in their order.
 pub(crate) async fn batch(
@@ -197,4 +197,53 @@ async fn where_no_batches_are_served_its_elements_go_alone() {
     let answers = batch(&pool.client(), &three()).await;
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     assert_eq!(a.calls("eth_call").len(), 2);
+}
+
+/// Refuses batches of more than four, as geth does.
+fn four_at_most() -> fusebox_testkit::Rule {
+    let refusal =
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}"#;
+    on("eth_call").batch_cap(4, HttpReply::new(200).body(refusal))
+}
+
+/// How many calls each request had, in order.
+fn pieces(node: &Node) -> Vec<usize> {
+    let calls = node.calls("eth_call");
+    calls.chunk_by(|a, b| a.request == b.request).map(<[_]>::len).collect()
+}
+
+#[tokio::test]
+async fn a_batch_that_is_too_large_goes_in_pieces_and_so_do_later_ones() {
+    let a = node().rule(four_at_most()).start().await.unwrap();
+    let answer = |params: &Value| Some(Ok(params[0]["n"].clone()));
+    a.add(on("eth_call").answer_by(answer));
+    let time = ManualTime::new();
+    let by_http = of(&time, &[("a", &a)]).build().unwrap();
+    let ws = json!({ "name": "a", "ws": a.ws_url() });
+    let by_ws = pool(&time).provider_with(ws).build().unwrap();
+    for pool in [by_http, by_ws] {
+        warm(&pool, &["a"]).await;
+        let calls: Vec<_> = (0..10).map(|n| ("eth_call", json!([{ "n": n }]))).collect();
+        let want: Vec<_> = (0..10).map(|n| Ok(json!(n))).collect();
+        let mut before = pieces(&a).len();
+        // Five were refused too, which leaves two; after three pieces of two, three are tried.
+        for sizes in [&[10, 5, 2, 2, 2, 3, 1][..], &[3, 3, 4]] {
+            assert_eq!(batch(&pool.client(), &calls).await, want);
+            assert_eq!(&pieces(&a)[before..], sizes);
+            before += sizes.len();
+        }
+        assert!(opened(&pool).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_no_piece_gets_an_answer_to_goes_elsewhere_together() {
+    let a = node().rule(four_at_most()).start().await.unwrap();
+    let b = node().start().await.unwrap();
+    let pool = two(&a, &b).await;
+    let calls: Vec<_> = (0..8).map(|n| ("eth_call", json!([{ "n": n }, "latest"]))).collect();
+    a.add(on("eth_call").param("/0/n", 4).http(HttpReply::new(502)));
+    let answers = batch(&pool.client(), &calls).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!((pieces(&a), pieces(&b)), (vec![8, 4, 4], vec![4]));
 }

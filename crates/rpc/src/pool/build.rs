@@ -83,7 +83,7 @@ impl PoolBuilder {
         self
     }
 
-    /// Rules of classification instead of the shipped ones.
+    /// Rules of classification instead of the shipped ones, such as those with [more on top](Rules::with).
     pub fn rules(mut self, rules: Rules) -> Self {
         self.rules = Some(rules);
         self
@@ -146,6 +146,22 @@ impl Pool {
         servers: &Servers,
     ) -> Result<Self, ConfigErrors> {
         Self::make(config, profile, chain, servers, None)
+    }
+
+    /// The same, with other rules of classification than the shipped ones: those with a user's file on top, which
+    /// [`Rules::with`] makes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pool::from_config_on`].
+    pub fn from_config_with(
+        config: &RpcConfig,
+        profile: &str,
+        chain: u64,
+        servers: &Servers,
+        rules: Rules,
+    ) -> Result<Self, ConfigErrors> {
+        Self::make(config, profile, chain, servers, Some(rules))
     }
 
     fn make(

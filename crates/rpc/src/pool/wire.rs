@@ -185,6 +185,24 @@ mod tests {
         }
     }
 
+    /// 100 and 101 times "x", packed by gzip into 24 bytes each.
+    const PACKED: [&str; 2] = [
+        "1f8b0800000000000203aba8a03d00008f5d0e5e64000000",
+        "1f8b0800000000000203aba8a00300006f8685f165000000",
+    ];
+
+    #[tokio::test]
+    async fn the_cap_counts_what_was_unpacked() {
+        for (packed, fits) in PACKED.into_iter().zip([true, false]) {
+            let packed = alloy::primitives::hex::decode(packed).unwrap();
+            let reply = HttpReply::new(200).header("content-encoding", "gzip").body(packed);
+            match received(reply).await {
+                Received::Answer(raw) => assert!(fits && raw.body == "x".repeat(100), "{raw:?}"),
+                got => assert!(!fits && matches!(got, Received::Oversized), "{got:?}"),
+            }
+        }
+    }
+
     #[tokio::test]
     async fn status_headers_and_body_stay_together() {
         let reply = HttpReply::new(429).header("retry-after", "7").body("{\"error\":\"x\"}");

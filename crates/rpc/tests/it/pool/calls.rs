@@ -213,6 +213,54 @@ async fn a_hanging_call_ends_at_its_deadline() {
 }
 
 #[tokio::test]
+async fn who_has_not_shown_the_wanted_block_is_asked_last() {
+    // The first is two behind, which is no lag.
+    let (first, second) =
+        (node().rule(any().stale(2)).start().await.unwrap(), node().start().await.unwrap());
+    let time = ManualTime::new();
+    let pool = of(&time, &[("first", &first), ("second", &second)]).build().unwrap();
+    warm(&pool, &["first", "second"]).await;
+    let heads: Vec<_> = pool.status().iter().map(|end| end.head).collect();
+    assert_eq!(heads, [Some(98), Some(100)]);
+    // At 101 nobody has it, and the first of those who lack it is asked.
+    let mut asked = (0, 0);
+    for (block, is_first) in [(97, true), (98, true), (99, false), (100, false), (101, true)] {
+        call(&pool.with(CallOptions::new().min_head(block))).await.unwrap();
+        match is_first {
+            true => asked.0 += 1,
+            false => asked.1 += 1,
+        }
+        let got = (first.calls("eth_call").len(), second.calls("eth_call").len());
+        assert_eq!(got, asked, "{block}");
+    }
+}
+
+#[tokio::test]
+async fn a_users_rule_steers_a_pool_of_a_configuration() {
+    use fusebox_rpc::{Pool, RpcConfig, Rules, Servers};
+    let refusal = RpcError::new(-32_000, "the flux capacitor is cold");
+    let (a, b) = (
+        node().rule(on("eth_call").error(refusal)).start().await.unwrap(),
+        node().start().await.unwrap(),
+    );
+    let provider = |name: &str, url: String| json!({ "name": name, "http": url });
+    let providers = [provider("a", a.url()), provider("b", b.url())];
+    let file = json!({ "profile": { "p": { "chain": { "31337": { "provider": providers } } } } });
+    let config = RpcConfig::from_value(file).unwrap();
+    let mine = "[[rule]]\nid = 'mine'\ncategory = 'user'\nphrases = ['flux capacitor']";
+    let rules = Rules::shipped().with(mine).unwrap();
+    let time = std::sync::Arc::new(ManualTime::new());
+    let pool =
+        Pool::from_config_with(&config, "p", 31_337, &Servers::new(time.clone()), rules).unwrap();
+    assert_eq!(node_error(call(&pool).await).1, "the flux capacitor is cold");
+    b.assert_never("eth_call");
+    // Without it nobody knows what that means, and the next one is asked.
+    let pool = Pool::from_config_on(&config, "p", 31_337, &Servers::new(time)).unwrap();
+    call(&pool).await.unwrap();
+    assert_eq!(b.calls("eth_call").len(), 1);
+}
+
+#[tokio::test]
 async fn only_an_attempt_that_had_its_time_was_too_slow() {
     let node = node().rule(on("eth_call").hang()).start().await.unwrap();
     // An attempt has 5 s.

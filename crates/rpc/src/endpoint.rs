@@ -19,12 +19,18 @@ pub enum Transport {
     Ws,
 }
 
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Transport {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
             Self::Http => "http",
             Self::Ws => "ws",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

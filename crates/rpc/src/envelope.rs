@@ -58,6 +58,20 @@ impl<'a> Envelope<'a> {
 
 impl<'de> Deserialize<'de> for Envelope<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Known without a copy of its name: every answer is read here, and its names would be most of the work.
+        #[derive(Deserialize)]
+        #[serde(field_identifier, rename_all = "lowercase")]
+        enum Field {
+            Id,
+            Result,
+            Error,
+            Code,
+            Message,
+            Data,
+            #[serde(other)]
+            Other,
+        }
+
         struct Fields;
         impl<'de> Visitor<'de> for Fields {
             type Value = Envelope<'de>;
@@ -68,16 +82,16 @@ impl<'de> Deserialize<'de> for Envelope<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut envelope = Envelope::default();
-                while let Some(key) = map.next_key::<String>()? {
+                while let Some(field) = map.next_key()? {
                     let value = map.next_value::<&RawValue>()?.get();
-                    match key.as_str() {
-                        "id" => envelope.id = Some(value),
-                        "result" => envelope.result = Some(value),
-                        "error" => envelope.error = Some(value),
-                        "code" => envelope.code = Some(value),
-                        "message" => envelope.message = Some(value),
-                        "data" => envelope.data = Some(value),
-                        _ => {}
+                    match field {
+                        Field::Id => envelope.id = Some(value),
+                        Field::Result => envelope.result = Some(value),
+                        Field::Error => envelope.error = Some(value),
+                        Field::Code => envelope.code = Some(value),
+                        Field::Message => envelope.message = Some(value),
+                        Field::Data => envelope.data = Some(value),
+                        Field::Other => {}
                     }
                 }
                 Ok(envelope)

@@ -3,6 +3,7 @@
 //! Labels are chain, provider *name*, transport, class and category, as far as they apply; never a URL, never a method a
 //! caller can invent. Lost events have a chain only: with them it is lost whose they were.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fusebox_breaker::{EventKind, State};
@@ -35,16 +36,17 @@ mod name {
 /// Counts for one chain.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    chain: String,
+    /// Shared: it is a label of every count.
+    chain: Arc<str>,
 }
 
 impl Metrics {
     pub(crate) fn new(chain: u64) -> Self {
-        Self { chain: chain.to_string() }
+        Self { chain: chain.to_string().into() }
     }
 
-    fn chain(&self) -> String {
-        self.chain.clone()
+    fn chain(&self) -> Arc<str> {
+        Arc::clone(&self.chain)
     }
 
     pub(crate) fn attempt(
@@ -63,7 +65,7 @@ impl Metrics {
             name::REQUESTS,
             "chain" => self.chain(),
             "provider" => target.name.clone(),
-            "transport" => target.transport().to_string(),
+            "transport" => target.transport().as_str(),
             "class" => class.as_str(),
             "category" => category.as_str(),
         )
@@ -74,7 +76,7 @@ impl Metrics {
             name::SECONDS,
             "chain" => self.chain(),
             "provider" => target.name.clone(),
-            "transport" => target.transport().to_string(),
+            "transport" => target.transport().as_str(),
             "class" => class.as_str(),
         )
     }
@@ -84,7 +86,7 @@ impl Metrics {
             name,
             "chain" => self.chain(),
             "provider" => target.name.clone(),
-            "transport" => target.transport().to_string(),
+            "transport" => target.transport().as_str(),
         )
     }
 
@@ -93,7 +95,7 @@ impl Metrics {
             name,
             "chain" => self.chain(),
             "provider" => target.name.clone(),
-            "transport" => target.transport().to_string(),
+            "transport" => target.transport().as_str(),
         )
     }
 
@@ -122,7 +124,7 @@ impl Metrics {
             name::FAILOVERS,
             "chain" => self.chain(),
             "provider" => target.name.clone(),
-            "transport" => target.transport().to_string(),
+            "transport" => target.transport().as_str(),
             "class" => class.as_str(),
             "category" => category.as_str(),
         )
@@ -144,7 +146,7 @@ impl Metrics {
             name,
             "chain" => self.chain(),
             "provider" => target.name.clone(),
-            "transport" => target.transport().to_string(),
+            "transport" => target.transport().as_str(),
             "class" => class.as_str(),
         )
     }
@@ -162,7 +164,7 @@ impl Metrics {
         let class = key.class.map_or("all", MethodClass::as_str);
         let transport = key.transport;
         let labels = [
-            ("chain", self.chain()),
+            ("chain", self.chain.to_string()),
             ("provider", provider.to_owned()),
             ("transport", transport.to_string()),
             ("class", class.to_owned()),

@@ -132,7 +132,7 @@ async fn every_way_to_fail_keeps_urls_and_headers_to_itself() {
     for told in [
         "network",
         "exhausted",
-        "circuit_open",
+        "all_open",
         "fusebox_rpc_requests_total",
         "is open for",
         "serves another chain",

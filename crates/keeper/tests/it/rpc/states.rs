@@ -56,7 +56,7 @@ async fn an_endpoint_that_dies_and_comes_back_is_told_everywhere() {
     let metrics = proxy.get("/metrics").await;
     assert!(metrics.header("content-type").unwrap().starts_with("text/plain"));
     for line in [
-        "fusebox_rpc_breaker_transitions_total{chain=\"31337\",provider=\"a\",class=\"head\",to=\"open\"}",
+        "fusebox_rpc_breaker_transitions_total{chain=\"31337\",provider=\"a\",transport=\"http\",class=\"head\",to=\"open\"}",
         "fusebox_rpc_requests_total{chain=\"31337\",provider=\"b\",transport=\"http\",class=\"head\",category=\"success\"}",
         "fusebox_rpc_request_seconds_bucket{",
         "fusebox_rpc_head_block{chain=\"31337\",provider=\"b\",transport=\"http\"} 0",

@@ -110,13 +110,13 @@ impl Shared {
         let head = Call::make("eth_getBlockByNumber", &json!(["latest", false]));
         let head =
             self.probe_call(target, &head, deadline, |tried| self.lag_or(target, tried)).await;
-        let parent = head.as_ref().and_then(parent);
+        let with_logs = head.as_ref().and_then(with_logs);
         let balance = Call::make("eth_getBalance", &json!([ZERO, "latest"]));
         let means = |tried: &Tried| outcome(&tried.verdict);
         let state = self.probe_call(target, &balance, deadline, means).await;
         let mut rounds = vec![is_good(head.as_ref()), is_good(state.as_ref())];
-        if let Some(parent) = parent {
-            let params = json!([{ "blockHash": parent, "address": ZERO }]);
+        if let Some(block) = with_logs {
+            let params = json!([{ "blockHash": block, "address": ZERO }]);
             let logs = Call::make("eth_getLogs", &params);
             let logs = self.probe_call(target, &logs, deadline, means).await;
             rounds.push(is_good(logs.as_ref()));
@@ -156,14 +156,19 @@ fn is_good(tried: Option<&Tried>) -> bool {
     tried.is_none_or(|tried| !tried.verdict.category.is_failure())
 }
 
-fn parent(tried: &Tried) -> Option<Value> {
+/// The block whose logs are asked for: the parent of the newest one, which every node behind a balancer has. Block 0 has no
+/// parent, so that a fresh chain is asked for its own logs.
+fn with_logs(tried: &Tried) -> Option<Value> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Header {
+        number: String,
+        hash: Value,
         parent_hash: Value,
     }
     let Some(ResponsePayload::Success(block)) = &tried.payload else { return None };
-    Some(serde_json::from_str::<Header>(block.get()).ok()?.parent_hash)
+    let Header { number, hash, parent_hash } = serde_json::from_str(block.get()).ok()?;
+    Some(if number == "0x0" { hash } else { parent_hash })
 }
 
 fn spread(interval: Duration) -> Duration {

@@ -6,7 +6,7 @@ use fusebox_breaker::{Mode, State};
 use fusebox_rpc::{
     CallOptions, ManualTime, MethodClass, Pool, PoolError, PoolEvent, PoolSnapshot, Rejection,
 };
-use fusebox_testkit::{HttpReply, Node, any, on};
+use fusebox_testkit::{Chain, HttpReply, Node, any, on};
 use serde_json::json;
 
 use super::support::{ask, call, error, events, node, of, opened, passing, warm};
@@ -75,6 +75,18 @@ async fn case_12_a_lone_endpoint_recovers_without_traffic() {
         assert_eq!(state(&pool, 0, class), State::Closed, "{class}");
     }
     assert_eq!(state(&pool, 0, MethodClass::Send), State::HalfOpen, "no probe sends anything");
+}
+
+#[tokio::test]
+async fn the_logs_of_a_chain_that_has_only_its_first_block_are_probed_by_its_own_hash() {
+    let node = Node::scripted(Chain::new()).start().await.unwrap();
+    let time = ManualTime::new();
+    let pool = of(&time, &[("a", &node)]).build().unwrap();
+    let _running = Running::start(&pool);
+    let logs = node.called("eth_getLogs", 1).await.remove(0);
+    let genesis = ask(&pool, "eth_getBlockByNumber", json!(["0x0", false])).await.unwrap();
+    assert_eq!(genesis["number"], "0x0");
+    assert_eq!(logs.params[0]["blockHash"], genesis["hash"]);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::error::{ConfigError, Problem};
 use super::table::{Table, duration};
 use crate::endpoint::Scope;
 
@@ -63,7 +64,17 @@ impl BreakerSettings {
         if let Some(scope) = table.word("scope", "\"method_class\" or \"endpoint\"", &scopes) {
             merged.scope = scope;
         }
-        merged.settings.extend(table.entries().map(|(_, name, value)| (name, value)));
+        let problems = table.problems;
+        for (key, name, value) in table.entries() {
+            // Alone first: of the merged ones nobody could tell any more which table a wrong one is from.
+            match serde_json::from_value::<fusebox_breaker::Config>(json!({ &name: &value })) {
+                Ok(_) => drop(merged.settings.insert(name, value)),
+                Err(error) => problems.borrow_mut().push(ConfigError {
+                    key,
+                    problem: Problem::Breaker { why: error.to_string() },
+                }),
+            }
+        }
         merged
     }
 }

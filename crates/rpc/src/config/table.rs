@@ -19,7 +19,7 @@ pub(super) struct Table<'e> {
     pub(super) key: String,
     fields: Map<String, Value>,
     known: Vec<&'static str>,
-    problems: &'e Problems,
+    pub(super) problems: &'e Problems,
 }
 
 impl<'e> Table<'e> {

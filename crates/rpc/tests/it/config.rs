@@ -119,6 +119,7 @@ fn all_that_is_wrong_is_said_at_once() {
         oops = 1
         [breaker]
         scope = "host"
+        failure_treshold = 3
         [profile.a.chain.0]
         [profile.a.chain.1]
         strategy = "random"
@@ -126,6 +127,7 @@ fn all_that_is_wrong_is_said_at_once() {
         [[profile.a.chain.1.provider]]
         name = "x"
         http = "ftp://a.example"
+        breaker = { cooldown = 5 }
         [[profile.a.chain.1.provider]]
         name = "x"
         "#,
@@ -136,11 +138,13 @@ fn all_that_is_wrong_is_said_at_once() {
         keys,
         [
             "breaker.scope",
+            "breaker.failure_treshold",
             "profile.a.chain.0",
             "profile.a.chain.1.strategy",
             "profile.a.chain.1.deadlines.connect",
             "profile.a.chain.1.deadlines.atempt",
             "profile.a.chain.1.provider[0].http",
+            "profile.a.chain.1.provider[0].breaker.cooldown",
             "profile.a.chain.1.provider[1]",
             "profile.a.chain.1.provider[1].name",
             "oops",

@@ -31,6 +31,7 @@ headers = { authorization = \"Bearer ${file:none}\" }
     let (code, lines) = refused(&Start::with(file));
     assert_eq!(code, Some(3));
     for (line, want) in [
+        "keeper.toml:2:1: breaker.failure_treshold: unknown field",
         "keeper.toml:5:15: profile.default.chain.1.deadlines.attempt: is 3600s, longer than call (20s)",
         "keeper.toml:5:15: profile.default.chain.1.deadlines.attempt: is 3600s, not shorter than the probe lease",
         "keeper.toml:8:1: profile.default.chain.1.provider[0].http: the environment variable RPC_TEST_NOT_SET is not set; export it",
@@ -44,21 +45,22 @@ headers = { authorization = \"Bearer ${file:none}\" }
         let found = lines.get(line).unwrap_or_else(|| panic!("{lines:#?}"));
         assert!(found.trim_start_matches("error: ").starts_with(want), "{want}\n{lines:#?}");
     }
-    assert_eq!(lines.len(), 6, "{lines:#?}");
+    assert_eq!(lines.len(), 7, "{lines:#?}");
 }
 
 #[tokio::test]
 async fn a_breaker_that_cannot_be_is_pointed_at() {
     let node = node().start().await.unwrap();
-    let (code, lines) =
-        refused(&Start::with(&format!("{}[breaker]\nfailure_treshold = 3\n", file(&[&node]))));
-    assert_eq!(code, Some(3));
-    assert!(
-        lines[0].contains(
-            "keeper.toml:1:1: profile.default.chain.31337.provider[0].breaker: unknown field"
-        ),
-        "{lines:?}"
-    );
+    for (breaker, want) in [
+        ("failure_treshold = 3", "keeper.toml:5:1: breaker.failure_treshold: unknown field"),
+        // Only in the whole is it wrong.
+        ("cooldown = \"1h\"", "keeper.toml:1:1: profile.default.chain.31337.provider[0].breaker: "),
+    ] {
+        let config = format!("{}[breaker]\n{breaker}\n", file(&[&node]));
+        let (code, lines) = refused(&Start::with(&config));
+        assert_eq!(code, Some(3));
+        assert!(lines[0].contains(want), "{lines:?}");
+    }
 }
 
 #[test]

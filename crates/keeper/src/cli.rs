@@ -59,7 +59,7 @@ pub struct NodeArgs {
 /// Follow breakers.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Events go to standard output, all else to standard error. Ctrl-C and SIGTERM end it with 0.
+Events go to standard output, all else to standard error. Ctrl-C, SIGTERM and SIGHUP end it with 0.
 
 Examples:
   keeper run --rpc-url http://127.0.0.1:8545 --watch 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
@@ -153,8 +153,8 @@ pub struct SimulateArgs {
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-Point programs at http://127.0.0.1:9545. Only the file, or the node's URLs here, hold keys. Ctrl-C and SIGTERM end it with
-0, after all calls that are under way. docs/operations/rpc.md describes the file and the answers.
+Point programs at http://127.0.0.1:9545. Only the file, or the node's URLs here, hold keys. Ctrl-C, SIGTERM and SIGHUP end it
+with 0, after all calls that are under way. docs/operations/rpc.md describes the file and the answers.
 
 Examples:
   keeper rpc --config keeper.toml

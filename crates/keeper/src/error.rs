@@ -1,6 +1,6 @@
 //! Errors that have an exit code of their own.
 
-use crate::output;
+use crate::{output, shutdown::Signal};
 use std::process::ExitCode;
 
 /// Why the keeper will not go on. Each message names the thing and what to do about it.
@@ -22,9 +22,9 @@ pub enum Refusal {
     /// The answer is no. Exit code 7.
     #[error("{0}")]
     No(String),
-    /// It was stopped before it could answer. Exit code 130, as of a program that Ctrl-C ends.
-    #[error("interrupted")]
-    Interrupted,
+    /// It was stopped before it could answer, or end by itself. The exit code is that of a program that the signal ends.
+    #[error("stopped by {0}")]
+    Interrupted(Signal),
 }
 
 impl Refusal {
@@ -35,7 +35,7 @@ impl Refusal {
             Self::Identity(_) => 4,
             Self::Unreachable(_) => 6,
             Self::No(_) => 7,
-            Self::Interrupted => 130,
+            Self::Interrupted(signal) => signal.code(),
         }
     }
 }

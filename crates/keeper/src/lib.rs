@@ -21,6 +21,7 @@ pub mod watch;
 pub use cli::Cli;
 pub use error::{Refusal, exit_code};
 pub use output::report;
+pub use shutdown::Signal;
 
 use cli::Command;
 
@@ -30,7 +31,7 @@ use cli::Command;
 /// Whatever stops it. The exit code is that of the [`Refusal`] in the chain of errors, else 1.
 pub async fn execute(cli: Cli) -> eyre::Result<()> {
     match cli.command {
-        Command::Run(args) => run::run(args).await,
+        Command::Run(args) => shutdown::until_stopped(|stop| run::run(args, stop)).await,
         Command::Status(args) => status::status(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Rpc(args) => rpc::rpc(args).await,

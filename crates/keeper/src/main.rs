@@ -1,12 +1,18 @@
 //! The binary `keeper`: settings in, exit code out.
 
 use clap::Parser;
-use fusebox_keeper::{Cli, exit_code, report};
+use fusebox_keeper::{Cli, execute, exit_code, report};
 use std::process::ExitCode;
+use tokio::runtime::Runtime;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let result = fusebox_keeper::execute(Cli::parse()).await;
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = Runtime::new().map_err(Into::into).and_then(|runtime| {
+        let result = runtime.block_on(execute(cli));
+        // A thread that waits for the address of a name, or for whoever reads its output, is not waited for.
+        runtime.shutdown_background();
+        result
+    });
     if let Err(error) = &result {
         report(error);
     }

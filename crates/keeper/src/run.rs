@@ -6,13 +6,13 @@ use crate::{
     fold::{Fold, What},
     node::{Endpoints, Unanswered, explain, transport_error},
     output::{self, count, log, say},
-    shutdown,
     target::{Listed, Resolved, Target, word},
     watch::{Block, Fact, Watch, block},
 };
 use alloy::providers::Provider;
 use std::{collections::BTreeSet, time::Duration};
-use tokio::{sync::mpsc, time};
+use tokio::{runtime::Handle, sync::mpsc, task::spawn_blocking, time};
+use tokio_util::sync::CancellationToken;
 
 /// Facts between the watch and whoever uses them. Full, it holds the watch back: nothing is lost, nothing grows.
 const FACTS: usize = 1_024;
@@ -21,10 +21,22 @@ const FACTS: usize = 1_024;
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-pub(crate) async fn run(args: RunArgs) -> eyre::Result<()> {
+/// How long the line that is being printed is waited for when the keeper is asked to stop. Its reader may have gone to sleep.
+const LAST_LINE: Duration = Duration::from_secs(1);
+
+pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<()> {
+    // On a thread of its own, which such a reader holds.
+    let following = {
+        let stop = stop.clone();
+        spawn_blocking(move || Handle::current().block_on(stop.run_until_cancelled(follow(args))))
+    };
+    let overdue = async {
+        stop.cancelled().await;
+        time::sleep(LAST_LINE).await;
+    };
     tokio::select! {
-        stopped = shutdown::requested() => Ok(stopped?),
-        result = follow(args) => result,
+        ended = following => ended?.unwrap_or(Ok(())),
+        () = overdue => Ok(()),
     }
 }
 

@@ -30,10 +30,7 @@ pub(crate) async fn simulate(args: SimulateArgs) -> eyre::Result<()> {
     // Before the run: an answer that cannot be kept is not worth waiting for.
     let result = args.out.as_deref().map(create).transpose()?;
     let run = tokio::select! {
-        stopped = shutdown::requested() => {
-            stopped?;
-            return Err(Refusal::Interrupted.into());
-        }
+        signal = shutdown::requested() => return Err(Refusal::Interrupted(signal?).into()),
         run = play(&scenario) => run?,
     };
 

@@ -26,7 +26,11 @@ use door::Door;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use server::Server;
 use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
-use tokio::{net::TcpListener, task::JoinHandle, time::sleep};
+use tokio::{
+    net::TcpListener,
+    task::{JoinHandle, spawn_blocking},
+    time::sleep,
+};
 use tokio_util::sync::CancellationToken;
 
 /// How long an answer may take to be written when its call has ended at its deadline.
@@ -38,11 +42,11 @@ const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 pub(crate) async fn rpc(args: RpcArgs) -> eyre::Result<()> {
     match args.command {
         Some(RpcCommand::Status(args)) => table::status(&args).await,
-        None => serve(args.serve).await,
+        None => shutdown::until_stopped(|stop| serve(args.serve, stop)).await,
     }
 }
 
-async fn serve(args: RpcServeArgs) -> eyre::Result<()> {
+async fn serve(args: RpcServeArgs, stop: CancellationToken) -> eyre::Result<()> {
     if !args.listen.ip().is_loopback() && !args.allow_remote {
         return Err(Refusal::Usage(format!(
             "--listen {} can be reached from other machines, and whoever reaches it uses your keys: add --allow-remote if that is meant",
@@ -52,7 +56,7 @@ async fn serve(args: RpcServeArgs) -> eyre::Result<()> {
     }
     let chains = tokio::select! {
         chains = chains(&args) => chains?,
-        stopped = shutdown::requested() => return Ok(stopped?),
+        () = stop.cancelled() => return Ok(()),
     };
     let listener = TcpListener::bind(args.listen).await.map_err(|error| {
         Refusal::Usage(format!(
@@ -61,12 +65,12 @@ async fn serve(args: RpcServeArgs) -> eyre::Result<()> {
         ))
     })?;
     let metrics = recorder()?;
-    let stop = CancellationToken::new();
     let server = Arc::new(Server::new(chains.clone(), metrics.clone(), stop.clone()));
     let door = Door { hosts: args.allow_host, origins: args.allow_origin };
     let address = listener.local_addr()?;
-    let serving = axum::serve(listener, Arc::clone(&server).router(door))
-        .with_graceful_shutdown(stop.clone().cancelled_owned());
+    let router = Arc::clone(&server).router(door);
+    let serving =
+        axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
     let serving = tokio::spawn(serving.into_future());
     let quiet = CancellationToken::new();
     let running = tokio::spawn({
@@ -76,15 +80,15 @@ async fn serve(args: RpcServeArgs) -> eyre::Result<()> {
     announce(&chains, address);
 
     let result = tokio::select! {
-        stopped = shutdown::requested() => stopped.map_err(eyre::Report::from),
+        () = stop.cancelled() => Ok(()),
         refusal = chains.refused() => Err(refusal.into()),
     };
     stop.cancel();
-    let drained = drain(&server, serving, chains.longest_call() + LAST_WORDS).await;
+    drain(&server, serving, chains.longest_call() + LAST_WORDS).await?;
     chains.seal();
     quiet.cancel();
     running.await?;
-    result.and(drained)
+    result
 }
 
 /// Whom to ask: from the command line, else from the file.
@@ -102,7 +106,11 @@ async fn chains(args: &RpcServeArgs) -> eyre::Result<Chains> {
                 .to_owned(),
         )
     })?;
-    let config = Config::read(&file)?;
+    // It may be a pipe into which nobody has written yet.
+    let config = {
+        let file = file.clone();
+        spawn_blocking(move || Config::read(&file)).await??
+    };
     let profile = &args.profile;
     if !config.rpc.profiles.contains_key(profile) {
         let known: Vec<_> = config.rpc.profiles.keys().map(String::as_str).collect();
@@ -136,7 +144,7 @@ fn announce(chains: &Chains, address: SocketAddr) {
     }
 }
 
-/// Lets what is under way end. No call takes longer than its deadline, and a second signal is obeyed at once.
+/// Lets what is under way end. No call takes longer than its deadline.
 async fn drain(
     server: &Server,
     serving: JoinHandle<std::io::Result<()>>,
@@ -156,10 +164,6 @@ async fn drain(
         () = sleep(longest) => {
             log(&format!("stopped with {} under way", server.busy()));
             Ok(())
-        }
-        again = shutdown::requested() => {
-            again?;
-            Err(Refusal::Interrupted.into())
         }
     }
 }

@@ -1,12 +1,16 @@
 //! `keeper run`: what happens on the chain is printed once, in order, whatever the node does.
 
-use crate::support::{COOLDOWN, Chain, Running, anvil, write_deployment};
+use crate::support::{COOLDOWN, Chain, Running, anvil, keeper, write_deployment};
 use alloy::{
     eips::BlockNumberOrTag, node_bindings::AnvilInstance, primitives::B256, providers::Provider,
     sol_types::SolEvent,
 };
 use serde_json::json;
-use std::process::Command;
+use std::{
+    io::{BufRead, BufReader, PipeWriter, Write, pipe},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
 fn watch(chain: &Chain, more: &[&str]) -> Running {
     let (url, host) = (chain.url(), chain.host.to_string());
@@ -308,4 +312,50 @@ fn stop_gently(mut anvil: AnvilInstance) {
     let id = anvil.child().id().to_string();
     assert!(Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
     anvil.child_mut().wait().unwrap();
+}
+
+/// The keeper with this as its standard output.
+fn watch_into(chain: &Chain, out: PipeWriter) -> (Child, impl Iterator<Item = String>) {
+    let (url, host) = (chain.url(), chain.host.to_string());
+    let mut command = keeper(["run", "-r", &url, "--watch", &host]);
+    let mut child = command.stdout(out).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.any(|line| line.contains("is closed at block")));
+    (child, said)
+}
+
+#[cfg(target_os = "linux")] // elsewhere nobody says what a thread waits for
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_has_gone_to_sleep_does_not_keep_it_from_stopping() {
+    let chain = Chain::start().await;
+    let (_reader, mut out) = pipe().unwrap();
+    // Full: the first line waits for room.
+    out.write_all(&[b' '; 64 * 1024]).unwrap();
+    let (mut child, _said) = watch_into(&chain, out);
+    chain.trip().await;
+    let tasks = format!("/proc/{}/task", child.id());
+    let is_stuck = || {
+        std::fs::read_dir(&tasks).unwrap().any(|task| {
+            let at = task.unwrap().path().join("wchan");
+            std::fs::read_to_string(at).is_ok_and(|at| at.contains("pipe_write"))
+        })
+    };
+    until(&mut child, "it waits for room", |_| is_stuck().then_some(())).await;
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
+    let ended = until(&mut child, "it stops", |child| child.try_wait().unwrap()).await;
+    assert_eq!(ended.code(), Some(0));
+}
+
+/// What is there in the end; else the keeper is killed.
+#[cfg(target_os = "linux")]
+async fn until<T>(child: &mut Child, what: &str, is: impl Fn(&mut Child) -> Option<T>) -> T {
+    for _ in 0..1_000 {
+        if let Some(found) = is(child) {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    child.kill().unwrap();
+    panic!("never: {what}");
 }

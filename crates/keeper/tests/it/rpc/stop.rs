@@ -2,11 +2,11 @@
 
 use super::proxy::{Start, file, node};
 use fusebox_testkit::on;
-use std::{net::TcpStream, time::Duration};
+use std::{fs::File, net::TcpStream, process::Command, time::Duration};
 
 #[tokio::test]
 async fn what_is_under_way_is_answered_and_nothing_new_is_taken() {
-    for signal in ["TERM", "INT"] {
+    for signal in ["TERM", "INT", "HUP"] {
         let slow = on("eth_gasPrice").delay(Duration::from_millis(700)).answer("0x1");
         let node = node().rule(slow).start().await.unwrap();
         let mut proxy = Start::with(&file(&[&node])).run().await;
@@ -32,6 +32,12 @@ async fn what_is_under_way_is_answered_and_nothing_new_is_taken() {
 
 #[tokio::test]
 async fn a_second_signal_ends_it_at_once() {
+    for (first, second, code) in [("INT", "INT", 130), ("HUP", "TERM", 143), ("TERM", "HUP", 129)] {
+        is_ended_at_once(first, second, code).await;
+    }
+}
+
+async fn is_ended_at_once(first: &str, second: &str, code: i32) {
     let node = node().rule(on("eth_gasPrice").hang()).start().await.unwrap();
     let mut proxy = Start::with(&file(&[&node])).run().await;
     let url = proxy.url("/");
@@ -42,9 +48,21 @@ async fn a_second_signal_ends_it_at_once() {
         request.body(body).send().await.is_err()
     });
     node.called("eth_gasPrice", 1).await;
-    proxy.signal("INT");
+    proxy.signal(first);
     proxy.says("stopping: 1 under way").await;
-    proxy.signal("INT");
-    assert_eq!(proxy.ended().await, Some(130));
+    proxy.signal(second);
+    assert_eq!(proxy.ended().await, Some(code));
     assert!(call.await.unwrap(), "its answer never came");
+}
+
+#[tokio::test]
+async fn a_file_that_does_not_come_is_not_waited_for_at_the_end() {
+    let start = Start::bare();
+    let pipe = start.path();
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut proxy = start.args(["--config", pipe.to_str().unwrap()]).spawn();
+    // It opens the pipe, and reads until there is something, or nobody who writes.
+    let _writer = File::options().write(true).open(&pipe).unwrap();
+    proxy.signal("TERM");
+    assert_eq!(proxy.ended().await, Some(0));
 }

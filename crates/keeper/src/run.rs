@@ -143,7 +143,12 @@ impl Printer {
                 } else {
                     output::text(&notice, label)
                 };
-                output::line(&text)?;
+                // Whatever ends a pipe, events that nobody hears of are no success.
+                output::line(&text).map_err(|error| {
+                    eyre::eyre!(
+                        "what happens cannot be told any more, standard output says: {error}. First untold: {text}"
+                    )
+                })?;
             }
             match fact {
                 Fact::Block { block, tip: true } => self.read_back(block).await,

@@ -324,6 +324,18 @@ fn watch_into(chain: &Chain, out: PipeWriter) -> (Child, impl Iterator<Item = St
     (child, said)
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn events_that_nobody_can_be_told_of_are_a_failure() {
+    let chain = Chain::start().await;
+    let (reader, out) = pipe().unwrap();
+    let (mut child, mut said) = watch_into(&chain, out);
+    drop(reader);
+    chain.trip().await;
+    let error = said.find(|line| line.starts_with("error: ")).unwrap();
+    assert!(error.contains("cannot be told any more") && error.contains("opened: "), "{error}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
 #[cfg(target_os = "linux")] // elsewhere nobody says what a thread waits for
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_has_gone_to_sleep_does_not_keep_it_from_stopping() {

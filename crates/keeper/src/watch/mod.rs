@@ -39,8 +39,8 @@ const MAX_RANGE: u64 = 2_000;
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
 
-/// How long a second node may think about logs that the first says there are none of. A node that hangs must not hold
-/// every block for as long as a first one may take; its breaker hears of it.
+/// How long a second node may think about what is not believed of the first: that there are no logs, or that the tip is
+/// lower. A node that hangs must not hold every block for as long as a first one may take; its breaker hears of it.
 const SECOND_OPINION: Duration = Duration::from_secs(3);
 
 /// How often the tip is asked for. An event is to be known within a second of its block.
@@ -112,7 +112,7 @@ pub struct Watch {
     /// A block as far below the ground as a reorg is followed: while it stands, a ground that left is a reorg.
     anchor: Option<Block>,
     range: u64,
-    /// A lower tip with another hash is believed when it is seen twice.
+    /// A lower tip with another hash that no other node has an opinion on: it is believed when it is seen twice.
     doubted: Option<B256>,
     /// No node brought the last tick to its end.
     unreachable: bool,
@@ -301,12 +301,38 @@ impl Watch {
         if known.is_none() {
             return Ok(());
         }
-        // A lower tip may be a node that lags on another fork: it is believed when it says the same again.
-        if tip.number < self.tail.tip().number && self.doubted.replace(tip.hash) != Some(tip.hash) {
-            return Ok(());
+        // A lower tip may be that of a node that lags on another fork. It is believed when a second one says the same; where
+        // none says anything, when it says so again.
+        if tip.number < self.tail.tip().number {
+            let repeated = self.doubted.replace(tip.hash) == Some(tip.hash);
+            match self.others_say(node, tip).await {
+                Some(true) => {}
+                Some(false) => {
+                    let number = tip.number;
+                    return Err(Halt::Unanswered(format!(
+                        "its newest block is {number}, below what was told, and no other node has the same block {number}"
+                    )));
+                }
+                None if repeated => {}
+                None => return Ok(()),
+            }
         }
         self.doubted = None;
         self.rewind(node, tip, facts).await.map(drop)
+    }
+
+    /// Whether another node has this very block in its place; `None` where no other one has any.
+    async fn others_say(&self, node: &Node, block: &Header) -> Option<bool> {
+        let mut said = None;
+        for other in self.nodes.others(node) {
+            let opinion = time::timeout(SECOND_OPINION, header(&other, block.number)).await;
+            let Ok(Ok(Some(found))) = opinion else { continue };
+            said = Some(found.hash == block.hash);
+            if said == Some(true) {
+                break;
+            }
+        }
+        said
     }
 
     /// Back to the last block that is still on the chain. Whether there was anything to take back. Nothing is taken back

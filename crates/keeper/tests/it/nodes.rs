@@ -1,7 +1,7 @@
 //! Several nodes, of which some misbehave: the same output as with one that does not.
 
 use crate::support::{COOLDOWN, Chain, Running, keeper_output, stderr, stdout};
-use alloy::providers::Provider;
+use alloy::{primitives::B256, providers::Provider};
 use fusebox_testkit::{Door, HttpReply, Node, NodeBuilder, RangeWording, RpcError, any, on};
 use serde_json::{Value, json};
 
@@ -358,5 +358,44 @@ async fn a_state_that_cannot_be_read_at_the_start_is_read_later() {
     keeper.says("0x00 is open at block");
     chain.advance(COOLDOWN.into()).await;
     assert_eq!(keeper.json()["type"], "breaker.half_open");
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lower_tip_takes_something_back_only_when_a_second_node_has_it_too() {
+    let chain = Chain::start().await;
+    let node = good(&chain).endpoint("liar").start().await.unwrap();
+    let keeper = watch(&chain, &node, &["liar", "good"], &[]);
+    keeper.says("is closed at block");
+    let opened = chain.trip().await;
+    assert_eq!(keeper.json()["type"], "breaker.opened");
+    mine(&chain, 2).await;
+    let wrong = json!(B256::repeat_byte(0xee));
+    let lie = |of: &str| {
+        on("eth_getBlockByNumber").at("liar").param("/0", of).set("/result/hash", wrong.clone())
+    };
+    node.called("eth_getBlockByNumber", node.calls("eth_getBlockByNumber").len() + 6).await;
+    let lies = [
+        node.add(any().at("liar").stale(2)),
+        node.add(lie("latest").named("lie")),
+        node.add(lie(&format!("{opened:#x}"))),
+    ];
+    // The same lie, several times over.
+    while node.fired("lie") < 8 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    lies.into_iter().for_each(|lie| node.remove(lie));
+    chain.recover().await;
+    assert_eq!(keeper.json()["type"], "breaker.half_open");
+    assert_eq!(keeper.json()["type"], "breaker.closed");
+
+    // What both have is true.
+    let opened = chain.trip().await;
+    assert_eq!(keeper.json()["type"], "breaker.opened");
+    let _: Value = chain.provider.raw_request("anvil_rollback".into(), [2]).await.unwrap();
+    chain.advance(1_000).await;
+    let line = keeper.json();
+    assert_eq!((&line["type"], &line["phase"]), (&"breaker.opened".into(), &"retracted".into()));
+    assert_eq!(line["block"]["number"], opened);
     assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
 }

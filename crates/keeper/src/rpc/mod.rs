@@ -137,9 +137,13 @@ fn recorder() -> eyre::Result<PrometheusHandle> {
 fn announce(chains: &Chains, address: SocketAddr) {
     for (chain, pool) in chains.iter() {
         let path = if chains.default() == Some(chain) { String::new() } else { chain.to_string() };
-        let mut names: Vec<_> =
-            pool.status().iter().map(|endpoint| endpoint.provider.to_string()).collect();
-        names.dedup();
+        let mut names: Vec<String> = Vec::new();
+        // One with a WebSocket is there twice.
+        for endpoint in pool.status() {
+            if !names.iter().any(|name| *name == *endpoint.provider) {
+                names.push(endpoint.provider.to_string());
+            }
+        }
         say(&format!("chain {chain} at http://{address}/{path}: {}", names.join(", ")));
     }
 }

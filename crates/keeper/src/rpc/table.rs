@@ -110,7 +110,8 @@ fn why(endpoint: &Endpoint) -> String {
     for cause in endpoint
         .classes
         .iter()
-        .filter(|class| class.state != "closed")
+        // Half-open is only what follows.
+        .filter(|class| !["closed", "half-open"].contains(&&*class.state))
         .filter_map(|class| class.cause.as_ref())
     {
         if !reasons.contains(cause) {
@@ -167,6 +168,7 @@ mod tests {
                 class("head", "open", None, Some("x")),
                 class("state", "open", None, Some("x")),
                 class("logs", "closed", None, Some("enough probes succeeded")),
+                class("send", "half-open", None, Some("a poll after the deadline")),
             ],
         };
         assert_eq!(why(&endpoint), "has not told its chain yet; asked for a pause; x");

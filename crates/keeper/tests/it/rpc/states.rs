@@ -116,3 +116,13 @@ async fn where_no_proxy_is_the_table_says_so() {
         assert!(said.contains(&format!("no proxy at {listen}: {why}; start one")), "{said}");
     }
 }
+
+#[tokio::test]
+async fn a_provider_is_named_once_at_the_start_whatever_its_endpoints() {
+    let (a, b) = (node().start().await.unwrap(), node().start().await.unwrap());
+    let ws = format!("ws = \"{}\"\n", a.ws_url());
+    let [first, second] =
+        [("a", &a), ("b", &b)].map(|(name, node)| provider(CHAIN, name, &node.url()));
+    let mut proxy = Start::with(&format!("{first}{ws}{second}")).run().await;
+    assert!(proxy.says("chain 31337 at").await.ends_with("/: a, b"), "{}", proxy.printed());
+}

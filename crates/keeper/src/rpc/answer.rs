@@ -7,6 +7,7 @@ use fusebox_rpc::{BadRequest, PoolError, Rejection};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 
 const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
@@ -19,6 +20,8 @@ pub(super) struct Answer {
     pub(super) retry_after: Option<Duration>,
     /// None where only notifications came.
     pub(super) body: Option<String>,
+    /// The room it takes up until it is written.
+    pub(super) held: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,7 +47,7 @@ impl Answer {
     /// A body that is there: the answers of a batch, or the one of a call.
     pub(super) fn of(body: Option<String>) -> Self {
         let status = if body.is_some() { StatusCode::OK } else { StatusCode::NO_CONTENT };
-        Self { status, retry_after: None, body }
+        Self { status, retry_after: None, body, held: None }
     }
 
     /// A body in which every call has this error.
@@ -52,7 +55,7 @@ impl Answer {
         if body.is_none() {
             return Self::of(None);
         }
-        Self { status: status(error), retry_after: error.retry_in(), body }
+        Self { status: status(error), retry_after: error.retry_in(), body, held: None }
     }
 
     /// A body that is no request.
@@ -90,7 +93,7 @@ impl Answer {
 
     fn refused(status: StatusCode, code: i64, why: &str) -> Self {
         let body = Some(envelope(None, None, Some(Failure { code, message: why, data: None })));
-        Self { status, retry_after: None, body }
+        Self { status, retry_after: None, body, held: None }
     }
 }
 

@@ -5,6 +5,7 @@
 mod alarm;
 mod answer;
 mod chains;
+mod connections;
 mod door;
 mod relay;
 mod report;
@@ -69,9 +70,7 @@ async fn serve(args: RpcServeArgs, stop: CancellationToken) -> eyre::Result<()> 
     let door = Door { hosts: args.allow_host, origins: args.allow_origin };
     let address = listener.local_addr()?;
     let router = Arc::clone(&server).router(door);
-    let serving =
-        axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
-    let serving = tokio::spawn(serving.into_future());
+    let serving = tokio::spawn(connections::serve(listener, router, stop.clone()));
     let quiet = CancellationToken::new();
     let running = tokio::spawn({
         let (chains, quiet) = (chains.clone(), quiet.clone());
@@ -149,11 +148,7 @@ fn announce(chains: &Chains, address: SocketAddr) {
 }
 
 /// Lets what is under way end. No call takes longer than its deadline.
-async fn drain(
-    server: &Server,
-    serving: JoinHandle<std::io::Result<()>>,
-    longest: Duration,
-) -> eyre::Result<()> {
+async fn drain(server: &Server, serving: JoinHandle<()>, longest: Duration) -> eyre::Result<()> {
     let busy = server.busy();
     if busy > 0 {
         log(&format!("stopping: {busy} under way, {} s for them at most", longest.as_secs()));
@@ -164,7 +159,7 @@ async fn drain(
         serving
     };
     tokio::select! {
-        ended = ended => Ok(ended??),
+        ended = ended => Ok(ended?),
         () = sleep(longest) => {
             log(&format!("stopped with {} under way", server.busy()));
             Ok(())

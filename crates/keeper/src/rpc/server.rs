@@ -36,10 +36,10 @@ const MAX_DISCARDED: usize = 4 * MAX_BODY;
 
 /// How long a client may take to send a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// How much of requests is held at once, in KiB: 256 MiB.
+/// How much of requests and answers is held at once, in KiB: 256 MiB.
 const MOST_HELD: u32 = 256 * 1024;
 
-/// What a request takes up beside its body, in KiB.
+/// What each takes up beside its body, in KiB.
 const OVERHEAD: u32 = 8;
 
 /// What all paths share.
@@ -75,23 +75,22 @@ impl Server {
     /// In a task of its own, which outlives a client that hangs up: a call that is dropped counts as failed for its
     /// endpoint, and a transaction that is under way must be followed to its end. The pool's deadlines end it.
     pub(super) async fn answer(&self, pool: &Pool, body: Bytes) -> Answer {
-        let Some(held) = self.hold(body.len()) else { return Answer::busy() };
+        let Some(held) = hold(&self.held, body.len()) else { return Answer::busy() };
         self.answer_held(pool, body, held).await
     }
 
     async fn answer_held(&self, pool: &Pool, body: Bytes, held: OwnedSemaphorePermit) -> Answer {
-        let pool = pool.clone();
+        let (pool, room) = (pool.clone(), Arc::clone(&self.held));
         let call = self.calls.spawn(async move {
             let answer = relay(&pool, &body).await;
-            drop(held);
-            answer
+            drop(body);
+            // It stays until its reader has taken it, who may be slow.
+            match hold_instead(held, &room, answer.body.as_ref().map_or(0, String::len)) {
+                Some(held) => Answer { held: Some(held), ..answer },
+                None => Answer::busy(),
+            }
         });
         call.await.unwrap_or_else(|_| Answer::broken())
-    }
-
-    fn hold(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let size = u32::try_from(bytes / 1024).unwrap_or(MOST_HELD).saturating_add(OVERHEAD);
-        Arc::clone(&self.held).try_acquire_many_owned(size).ok()
     }
 
     /// Ends when the proxy is asked to stop.
@@ -129,6 +128,30 @@ impl Server {
     }
 }
 
+/// How much room so many bytes take up.
+fn size(bytes: usize) -> u32 {
+    u32::try_from(bytes / 1024).unwrap_or(MOST_HELD).saturating_add(OVERHEAD)
+}
+
+fn hold(room: &Arc<Semaphore>, bytes: usize) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(room).try_acquire_many_owned(size(bytes)).ok()
+}
+
+/// Room for an answer instead of its request. What is no larger always fits: of a transaction that is sent the sender must
+/// hear.
+fn hold_instead(
+    mut held: OwnedSemaphorePermit,
+    room: &Arc<Semaphore>,
+    bytes: usize,
+) -> Option<OwnedSemaphorePermit> {
+    let (has, wants) = (held.num_permits(), size(bytes));
+    match wants.checked_sub(u32::try_from(has).unwrap_or(MOST_HELD)) {
+        Some(more) => held.merge(Arc::clone(room).try_acquire_many_owned(more).ok()?),
+        None => drop(held.split(has - wants as usize)),
+    }
+    Some(held)
+}
+
 type Shared = State<Arc<Server>>;
 
 async fn post_default(server: Shared, headers: HeaderMap, body: Body) -> Answer {
@@ -151,7 +174,7 @@ async fn post_to(server: &Server, chain: Option<&str>, headers: &HeaderMap, body
     let length =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let length = length.unwrap_or(MAX_BODY);
-    let Some(held) = server.hold(length.min(MAX_BODY)) else { return Answer::busy() };
+    let Some(held) = hold(&server.held, length.min(MAX_BODY)) else { return Answer::busy() };
     match timeout(READ_TIMEOUT, read(body)).await {
         Ok(Some(body)) => server.answer_held(&pool, body, held).await,
         Ok(None) => too_large(),
@@ -217,10 +240,23 @@ async fn metrics(State(server): Shared) -> Response {
     (kind, server.metrics.render()).into_response()
 }
 
+/// A text that gives its room back when the last of it is written.
+struct Held {
+    text: String,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
-        let Self { status, retry_after, body } = self;
-        let mut response = (status, body.unwrap_or_default()).into_response();
+        let Self { status, retry_after, body, held } = self;
+        let body = Bytes::from_owner(Held { text: body.unwrap_or_default(), _room: held });
+        let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(wait) = retry_after {
@@ -232,5 +268,48 @@ impl IntoResponse for Answer {
             );
         }
         response
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use axum::body::to_bytes;
+    use fusebox_rpc::RpcConfig;
+    use fusebox_testkit::{Chain, Node, on};
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    /// A server before one node.
+    pub(in crate::rpc) fn server(url: &str) -> Arc<Server> {
+        let config = json!({ "profile": { "default": { "chain": { "31337": {
+            "provider": [{ "name": "a", "http": url }],
+        } } } } });
+        let chains = Chains::new(&RpcConfig::from_value(config).unwrap(), "default").unwrap();
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        Arc::new(Server::new(chains, metrics, CancellationToken::new()))
+    }
+
+    #[tokio::test]
+    async fn an_answer_takes_up_room_until_it_is_written() {
+        let large = "x".repeat(1024 * 1024);
+        let node = Node::scripted(Chain::new()).rule(on("eth_call").answer(large));
+        let node = node.start().await.unwrap();
+        let server = server(&node.url());
+        let pool = server.chains.get(31_337).unwrap();
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{}, "latest"]}"#;
+        let answer = server.answer(pool, call.into()).await;
+        let left = || server.held.available_permits();
+        let used = MOST_HELD as usize - 1024 - OVERHEAD as usize;
+        assert_eq!(left(), used);
+        let body = to_bytes(answer.into_response().into_body(), usize::MAX).await.unwrap();
+        assert_eq!(left(), used, "{}", body.len());
+        drop(body);
+        assert_eq!(left(), MOST_HELD as usize);
+
+        let _all = Arc::clone(&server.held).try_acquire_many_owned(MOST_HELD - OVERHEAD).unwrap();
+        assert_eq!(server.answer(pool, call.into()).await.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(left(), OVERHEAD as usize);
+        let small = call.replace("eth_call", "eth_chainId");
+        assert_eq!(server.answer(pool, small.into()).await.status, StatusCode::OK);
     }
 }

@@ -4,11 +4,14 @@
 //! proxy over several nodes would lose it at each failover as well.
 
 use super::{answer::Answer, server::Server};
-use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use axum::{
+    body::Bytes,
+    extract::ws::{CloseFrame, Message, WebSocket, close_code},
+};
 use fusebox_rpc::Pool;
 use futures_util::{SinkExt as _, StreamExt as _, stream::FuturesUnordered};
 use std::{sync::Arc, time::Duration};
-use tokio::time::timeout;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 /// How many frames of one client are answered at once. Full, it is not read from until one is done.
 const MOST_AT_ONCE: usize = 64;
@@ -16,21 +19,37 @@ const MOST_AT_ONCE: usize = 64;
 /// How long a client may take to take an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How often a client that asks nothing has to show that it is still there. One whose machine is gone never says goodbye.
+const PING: Duration = Duration::from_secs(30);
+
 /// Serves a client until it leaves, or the proxy stops and all it has asked is answered.
 pub(super) async fn serve(server: Arc<Server>, pool: Pool, socket: WebSocket) {
     let (mut sink, mut stream) = socket.split();
     let mut calls = FuturesUnordered::new();
     let mut is_open = true;
+    let mut ping = interval_at(Instant::now() + PING, PING);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_there = true;
     while is_open || !calls.is_empty() {
         tokio::select! {
-            frame = stream.next(), if is_open && calls.len() < MOST_AT_ONCE => match frame {
-                Some(Ok(Message::Text(text))) => calls.push(server.answer(&pool, text.into())),
-                Some(Ok(Message::Binary(bytes))) => calls.push(server.answer(&pool, bytes)),
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                // Nobody is left to hear the answers; what is asked goes on by itself.
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-            },
-            Some(Answer { body, .. }) = calls.next() => {
+            frame = stream.next(), if is_open && calls.len() < MOST_AT_ONCE => {
+                is_there = true;
+                match frame {
+                    Some(Ok(Message::Text(text))) => calls.push(server.answer(&pool, text.into())),
+                    Some(Ok(Message::Binary(bytes))) => calls.push(server.answer(&pool, bytes)),
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    // Nobody is left to hear the answers; what is asked goes on by itself.
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                }
+            }
+            // While it is owed answers it may be that nothing is read.
+            _ = ping.tick(), if is_open && calls.is_empty() => {
+                let asked = timeout(WRITE_TIMEOUT, sink.send(Message::Ping(Bytes::new()))).await;
+                if !std::mem::take(&mut is_there) || !matches!(asked, Ok(Ok(()))) {
+                    return;
+                }
+            }
+            Some(Answer { body, held: _held, .. }) = calls.next() => {
                 let Some(body) = body else { continue };
                 let sent = timeout(WRITE_TIMEOUT, sink.send(Message::text(body))).await;
                 if !matches!(sent, Ok(Ok(()))) {
@@ -42,4 +61,38 @@ pub(super) async fn serve(server: Arc<Server>, pool: Pool, socket: WebSocket) {
     }
     let bye = CloseFrame { code: close_code::AWAY, reason: "the proxy stops".into() };
     timeout(WRITE_TIMEOUT, sink.send(Message::Close(Some(bye)))).await.ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rpc::{connections, door::Door, server::tests::server};
+    use tokio::{net::TcpListener, time::sleep};
+    use tokio_tungstenite::{connect_async, tungstenite};
+    use tokio_util::sync::CancellationToken;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_shows_no_life_is_not_kept() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let server = server("http://127.0.0.1:1");
+        let router = Arc::clone(&server).router(Door::default());
+        let serving = connections::serve(listener, router, CancellationToken::new());
+        let serving = tokio::spawn(serving);
+        let mut lively = connect_async(&url).await.unwrap().0;
+        // A socket answers a ping when it is read from.
+        for _ in 0..5 {
+            let said = lively.next().await.unwrap().unwrap();
+            assert!(matches!(said, tungstenite::Message::Ping(_)), "{said}");
+        }
+        drop(lively);
+        let (_silent, _) = connect_async(&url).await.unwrap();
+        while server.busy() > 1 {
+            sleep(PING).await;
+        }
+        assert_eq!(server.busy(), 1);
+        sleep(PING * 2 + Duration::from_secs(1)).await;
+        assert_eq!(server.busy(), 0);
+        serving.abort();
+    }
 }

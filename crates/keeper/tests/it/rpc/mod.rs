@@ -2,6 +2,7 @@
 
 mod calls;
 mod config;
+mod connections;
 mod door;
 mod proxy;
 mod secrets;

@@ -1,6 +1,6 @@
 //! Several nodes, of which some misbehave: the same output as with one that does not.
 
-use crate::support::{COOLDOWN, Chain, Running, keeper_output, stderr, stdout};
+use crate::support::{COOLDOWN, Chain, Running, anvil, keeper_output, stderr, stdout};
 use alloy::{primitives::B256, providers::Provider};
 use fusebox_testkit::{Door, HttpReply, Node, NodeBuilder, RangeWording, RpcError, any, on};
 use serde_json::{Value, json};
@@ -175,7 +175,9 @@ async fn a_node_that_lags_takes_nothing_back_when_it_is_the_last_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_was_begun_anew_takes_nothing_back_while_another_has_the_chain() {
-    let (chain, anew) = (Chain::start().await, Chain::start().await);
+    let chain = Chain::start().await;
+    // Two that begin within one second have their first blocks in common, and are forks of one chain.
+    let anew = Chain::on(anvil().args(["--timestamp", "1700000000"]).spawn()).await;
     for _ in 0..3 {
         anew.trip().await;
         anew.recover().await;

@@ -30,12 +30,16 @@ use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
     net::TcpListener,
     task::{JoinHandle, spawn_blocking},
-    time::sleep,
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 /// How long an answer may take to be written when its call has ended at its deadline.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long clients have at the end to take their answers, once all of these are there. One that has asked half a question
+/// would have been waited for to no purpose.
+const LEAVE: Duration = Duration::from_secs(5);
 
 /// From a node in the same rack to a trace that takes half a minute.
 const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0];
@@ -154,9 +158,11 @@ async fn drain(server: &Server, serving: JoinHandle<()>, longest: Duration) -> e
         log(&format!("stopping: {busy} under way, {} s for them at most", longest.as_secs()));
     }
     let ended = async {
-        let serving = serving.await;
         server.idle().await;
-        serving
+        let left = timeout(LEAVE, serving).await;
+        // What somebody has finished asking meanwhile.
+        server.idle().await;
+        left.unwrap_or(Ok(()))
     };
     tokio::select! {
         ended = ended => Ok(ended?),

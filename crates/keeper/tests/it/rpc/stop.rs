@@ -2,7 +2,7 @@
 
 use super::proxy::{Start, file, node};
 use fusebox_testkit::on;
-use std::{fs::File, net::TcpStream, process::Command, time::Duration};
+use std::{fs::File, io::Write, net::TcpStream, process::Command, time::Duration};
 
 #[tokio::test]
 async fn what_is_under_way_is_answered_and_nothing_new_is_taken() {
@@ -53,6 +53,23 @@ async fn is_ended_at_once(first: &str, second: &str, code: i32) {
     proxy.signal(second);
     assert_eq!(proxy.ended().await, Some(code));
     assert!(call.await.unwrap(), "its answer never came");
+}
+
+#[tokio::test]
+async fn half_a_request_is_not_waited_for_as_long_as_a_call_takes() {
+    let node = node().start().await.unwrap();
+    let mut proxy = Start::with(&file(&[&node])).run().await;
+    let head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let halves = [head.to_owned(), format!("{head}Content-Length: 100\r\n\r\n{{")];
+    let _lines = halves.map(|half| {
+        let mut line = TcpStream::connect(&proxy.address).unwrap();
+        line.write_all(half.as_bytes()).unwrap();
+        line
+    });
+    assert_eq!(proxy.get("/health").await.status, 200);
+    proxy.signal("TERM");
+    let ended = tokio::time::timeout(Duration::from_secs(12), proxy.ended()).await;
+    assert_eq!(ended.expect("before deadlines.call is over"), Some(0));
 }
 
 #[tokio::test]

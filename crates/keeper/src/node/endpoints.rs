@@ -135,7 +135,8 @@ fn parse(given: &RpcUrl) -> Result<(Url, Endpoint), String> {
     match url.scheme() {
         "http" | "https" => {}
         "ws" | "wss" => return Err("is a WebSocket; give the node's HTTP endpoint".to_owned()),
-        scheme => return Err(format!("starts with `{scheme}:`, which is not HTTP")),
+        // Which one is not said: where "https://" was forgotten, it is the beginning of a key.
+        _ => return Err("has another scheme than http or https".to_owned()),
     }
     let endpoint = Endpoint::new(NOBODYS_CHAIN, &SecretUrl::new(url.as_str()), &BTreeMap::new());
     Ok((url, endpoint.ok_or("names no host")?))

@@ -6,11 +6,11 @@ use crate::{
     fold::{Fold, What},
     node::{Endpoints, Unanswered, explain, transport_error},
     output::{self, count, log, say},
-    target::{Listed, Resolved, Target, word},
+    target::{Key, Listed, Resolved, Target, word},
     watch::{Block, Fact, Watch, block},
 };
 use alloy::providers::Provider;
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 use tokio::{runtime::Handle, sync::mpsc, task::spawn_blocking, time};
 use tokio_util::sync::CancellationToken;
 
@@ -55,7 +55,7 @@ async fn follow(args: RunArgs) -> eyre::Result<()> {
     let mut printer = Printer {
         fold: Fold::new(resolved.nodes.chain),
         unread: resolved.breakers.clone(),
-        unknown: BTreeSet::new(),
+        unknown: BTreeMap::new(),
         resolved,
         json: args.json,
         trouble: None,
@@ -124,8 +124,8 @@ struct Printer {
     json: bool,
     /// The breakers whose storage was not compared yet with what the events told.
     unread: Vec<Listed>,
-    /// What was said of those already.
-    unknown: BTreeSet<String>,
+    /// What was last said of those.
+    unknown: BTreeMap<Key, String>,
     /// What was last said to be wrong with the nodes.
     trouble: Option<String>,
 }
@@ -200,8 +200,9 @@ impl Printer {
                         "warning: the state of {name} is not known yet: {}",
                         explain(&error)
                     );
-                    if self.unknown.insert(warning.clone()) {
+                    if self.unknown.get(&key) != Some(&warning) {
                         say(&warning);
+                        self.unknown.insert(key, warning);
                     }
                     self.unread.push(listed);
                     continue;

@@ -4,6 +4,7 @@
 
 mod alarm;
 mod answer;
+mod body;
 mod chains;
 mod connections;
 mod door;

@@ -1,5 +1,6 @@
 //! A proxy without a file: one chain, and the URLs of its nodes.
 
+use super::body;
 use crate::{Refusal, output::log};
 use fusebox_rpc::{ConfigErrors, RpcConfig, SecretUrl};
 use futures_util::future::join_all;
@@ -117,14 +118,7 @@ async fn find(urls: &[SecretUrl], names: &[String]) -> Result<u64, Refusal> {
 async fn ask(client: &Client, url: &SecretUrl) -> Option<u64> {
     let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "eth_chainId", "params": [] });
     let request = client.post(url.expose()).header(header::CONTENT_TYPE, "application/json");
-    let mut response = request.body(body.to_string()).send().await.ok()?;
-    let mut answer = Vec::new();
-    while let Some(chunk) = response.chunk().await.ok()? {
-        answer.extend_from_slice(&chunk);
-        if answer.len() > MAX_ANSWER {
-            return None;
-        }
-    }
+    let answer = body::read(request.body(body.to_string()).send().await.ok()?, MAX_ANSWER).await?;
     let answer: Value = serde_json::from_slice(&answer).ok()?;
     u64::from_str_radix(answer["result"].as_str()?.strip_prefix("0x")?, 16).ok()
 }

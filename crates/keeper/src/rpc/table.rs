@@ -1,6 +1,9 @@
 //! `keeper rpc status`: what a running proxy knows, as a table.
 
-use super::report::{Class, Endpoint, Report};
+use super::{
+    body,
+    report::{Class, Endpoint, Report},
+};
 use crate::{Refusal, cli::RpcStatusArgs, output};
 use comfy_table::{Table, presets};
 use reqwest::{Client, redirect::Policy};
@@ -9,6 +12,9 @@ use std::time::Duration;
 
 /// A proxy answers at once, or it is stuck.
 const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The longest document that is read: thousands of endpoints.
+const MAX_DOCUMENT: usize = 16 * 1024 * 1024;
 
 /// Asks the proxy and prints what it says.
 pub(super) async fn status(args: &RpcStatusArgs) -> eyre::Result<()> {
@@ -36,13 +42,15 @@ async fn fetch(url: &str) -> Result<Value, String> {
     let sent = client.map_err(|error| error.to_string())?.get(url).send().await;
     let response = sent.map_err(|error| match error {
         error if error.is_timeout() => format!("no answer within {} s", TIMEOUT.as_secs()),
-        _ => "nothing listens there".to_owned(),
+        error if error.is_connect() => "nothing listens there".to_owned(),
+        _ => "what answers speaks no HTTP".to_owned(),
     })?;
     let status = response.status();
     if !status.is_success() {
         return Err(format!("it answers with status {}", status.as_u16()));
     }
-    let body = response.bytes().await.map_err(|_| "the answer broke off".to_owned())?;
+    let body =
+        body::read(response, MAX_DOCUMENT).await.ok_or("its answer breaks off, or does not end")?;
     serde_json::from_slice(&body).map_err(|_| "it answers something else than a status".to_owned())
 }
 

@@ -4,7 +4,12 @@ use super::proxy::{CHAIN, Proxy, Start, file, node, provider};
 use crate::support::{anvil, keeper, stderr, stdout};
 use fusebox_testkit::{Door, Node, any, on};
 use serde_json::Value;
-use std::{process::Output, time::Duration};
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    process::Output,
+    time::Duration,
+};
 
 const QUICK: &str = "[breaker]\ncooldown = \"1s\"\nmax_cooldown = \"1s\"\n[profile.default.chain.31337]\nprobe_interval = \"200ms\"\n";
 
@@ -106,10 +111,13 @@ async fn the_table_shows_each_endpoint_and_why_it_is_as_it_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn where_no_proxy_is_the_table_says_so() {
     let node = node().start().await.unwrap();
-    let somebody = node.url().replace("http://", "");
-    for (listen, why) in
-        [("127.0.0.1:1", "nothing listens there"), (&somebody, "it answers with status 405")]
-    {
+    let garbage = self::node().door(Door::Garbage).start().await.unwrap();
+    let [somebody, babbler] = [&node, &garbage].map(|node| node.url().replace("http://", ""));
+    for (listen, why) in [
+        ("127.0.0.1:1", "nothing listens there"),
+        (&*somebody, "it answers with status 405"),
+        (&*babbler, "what answers speaks no HTTP"),
+    ] {
         let output = keeper(["rpc", "status", "--listen", listen]).output().unwrap();
         assert_eq!(output.status.code(), Some(6));
         let said = stderr(&output);
@@ -125,4 +133,19 @@ async fn a_provider_is_named_once_at_the_start_whatever_its_endpoints() {
         [("a", &a), ("b", &b)].map(|(name, node)| provider(CHAIN, name, &node.url()));
     let mut proxy = Start::with(&format!("{first}{ws}{second}")).run().await;
     assert!(proxy.says("chain 31337 at").await.ends_with("/: a, b"), "{}", proxy.printed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_without_end_is_not_read_to_its_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let mut line = listener.accept().unwrap().0;
+        let _request = line.read(&mut [0; 4096]).unwrap();
+        line.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        while line.write_all(&[b' '; 64 * 1024]).is_ok() {}
+    });
+    let output = keeper(["rpc", "status", "--listen", &address]).output().unwrap();
+    assert_eq!(output.status.code(), Some(6));
+    assert!(stderr(&output).contains("does not end; start one"), "{}", stderr(&output));
 }

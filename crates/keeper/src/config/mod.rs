@@ -1,4 +1,5 @@
-//! The configuration file: `[breaker]` and `[profile]`, which say whom to ask on which chain, and how.
+//! The configuration file: `[breaker]` and `[profile]`, which say whom to ask on which chain, and how; and `rules`, a file
+//! of rules about what nodes' errors mean.
 //!
 //! What the keys mean and which values are valid is the business of `fusebox-rpc`. Here the file is found, secrets are
 //! filled in from where they are kept, and each problem gets the line it is on. All problems are told at once, and none
@@ -10,16 +11,22 @@ mod fill;
 use crate::Refusal;
 use document::{Document, Places};
 use fill::{Filler, Sources};
-use fusebox_rpc::{ConfigErrors, RpcConfig, Scrubber};
+use fusebox_rpc::{ConfigErrors, RpcConfig, Rules, Scrubber};
+use serde_json::Value;
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
+/// The key of the user's rules.
+const RULES: &str = "rules";
+
 /// A valid configuration, and where in the file its keys are.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) rpc: RpcConfig,
+    /// The shipped ones, with the user's on top.
+    pub(crate) rules: Rules,
     file: File,
 }
 
@@ -49,10 +56,13 @@ impl Config {
             ))
         })?;
         let mut filler = Filler::new(Sources::of(path));
-        let value = filler.fill(value);
+        let mut value = filler.fill(value);
         let Filler { problems: unfilled, secrets, .. } = filler;
         let file = File { path: path.to_owned(), places, secrets };
         let mut problems: Vec<(String, String)> = Vec::new();
+        let own = value.as_object_mut().and_then(|fields| fields.remove(RULES));
+        let rules = own.map_or(Ok(Rules::shipped().clone()), |own| rules(&own, path));
+        let rules = rules.map_err(|problem| problems.push((RULES.to_owned(), problem))).ok();
         let rpc = match RpcConfig::from_value(value) {
             Ok(rpc) => Some(rpc),
             Err(ConfigErrors(errors)) => {
@@ -65,8 +75,8 @@ impl Config {
             }
         };
         problems.extend(unfilled);
-        match rpc {
-            Some(rpc) if problems.is_empty() => Ok(Self { rpc, file }),
+        match rpc.zip(rules) {
+            Some((rpc, rules)) if problems.is_empty() => Ok(Self { rpc, rules, file }),
             _ => Err(file.refuse(problems)),
         }
     }
@@ -77,6 +87,16 @@ impl Config {
             errors.into_iter().map(|error| (error.key, error.problem.to_string())).collect(),
         )
     }
+}
+
+/// The shipped rules with those of a file on top, which is named relative to the configuration.
+fn rules(named: &Value, config: &Path) -> Result<Rules, String> {
+    let name = named.as_str().ok_or("is no text; name a file of rules")?;
+    let path = config.parent().unwrap_or(Path::new("")).join(name);
+    let shown = path.display();
+    let text = fs::read_to_string(&path)
+        .map_err(|error| format!("the file {shown} cannot be read: {}", error.kind()))?;
+    Rules::shipped().with(&text).map_err(|error| format!("the file {shown}: {error}"))
 }
 
 impl File {

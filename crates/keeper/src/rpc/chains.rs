@@ -2,7 +2,7 @@
 
 use super::alarm::Alarms;
 use crate::Refusal;
-use fusebox_rpc::{ConfigErrors, Pool, Rejection, RpcConfig, Servers};
+use fusebox_rpc::{ConfigErrors, Pool, Rejection, RpcConfig, Rules, Servers};
 use futures_util::future::join_all;
 use std::{collections::BTreeMap, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -17,14 +17,18 @@ pub(super) struct Chains {
 
 impl Chains {
     /// Pools for all chains of a profile. What is known about a server is shared: a node of two chains is one machine.
-    pub(super) fn new(config: &RpcConfig, profile: &str) -> Result<Self, ConfigErrors> {
+    pub(super) fn new(
+        config: &RpcConfig,
+        profile: &str,
+        rules: &Rules,
+    ) -> Result<Self, ConfigErrors> {
         let servers = Servers::default();
         let configured = config.profiles.get(profile).map(|profile| &profile.chains);
         let (mut pools, mut problems) = (BTreeMap::new(), Vec::new());
         let mut longest = Duration::ZERO;
         for (id, chain) in configured.into_iter().flatten() {
             longest = longest.max(chain.deadlines.call);
-            match Pool::from_config_on(config, profile, *id, &servers) {
+            match Pool::from_config_with(config, profile, *id, &servers, rules.clone()) {
                 Ok(pool) => drop(pools.insert(*id, pool)),
                 Err(ConfigErrors(errors)) => problems.extend(errors),
             }

@@ -25,6 +25,7 @@ use crate::{
 };
 use chains::Chains;
 use door::Door;
+use fusebox_rpc::Rules;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use server::Server;
 use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -99,7 +100,7 @@ async fn serve(args: RpcServeArgs, stop: CancellationToken) -> eyre::Result<()> 
 async fn chains(args: &RpcServeArgs) -> eyre::Result<Chains> {
     if !args.rpc_url.is_empty() {
         let config = shorthand::config(&args.rpc_url, args.chain).await?;
-        return Chains::new(&config, shorthand::PROFILE)
+        return Chains::new(&config, shorthand::PROFILE, Rules::shipped())
             .map_err(|errors| Refusal::Usage(errors.to_string()).into());
     }
     // By hand, since a variable must not stand against --rpc-url as the flag does.
@@ -124,7 +125,8 @@ async fn chains(args: &RpcServeArgs) -> eyre::Result<Chains> {
         ))
         .into());
     }
-    let chains = Chains::new(&config.rpc, profile).map_err(|errors| config.refuse(errors))?;
+    let chains =
+        Chains::new(&config.rpc, profile, &config.rules).map_err(|errors| config.refuse(errors))?;
     Ok(chains.with_default(args.chain)?)
 }
 

@@ -2,6 +2,7 @@
 
 use super::proxy::{CHAIN, Start, file, node, node_of, provider};
 use crate::support::{stderr, stdout};
+use fusebox_testkit::{RpcError, on};
 use std::fs;
 
 /// The lines of standard error, without the path; and the exit code.
@@ -79,6 +80,40 @@ async fn variables_and_files_make_a_url_that_works() {
     fs::write(start.path().with_file_name("key"), "k3y\n").unwrap();
     let proxy = start.env("RPC_TEST_URL", &url).run().await;
     assert_eq!(proxy.ask("eth_blockNumber").await.json()["result"], "0x5");
+}
+
+#[tokio::test]
+async fn rules_of_ones_own_say_what_an_unknown_error_means() {
+    let maintenance = RpcError::new(-1, "back in 5 minutes");
+    let node = node().rule(on("eth_gasPrice").error(maintenance)).start().await.unwrap();
+    let start = Start::with(&format!("rules = \"mine.toml\"\n{}", file(&[&node])));
+    let mine =
+        "[[rule]]\nid = \"mine\"\ncategory = \"rate_limit\"\nphrases = [\"back in * minutes\"]\n";
+    fs::write(start.path().with_file_name("mine.toml"), mine).unwrap();
+    let proxy = start.run().await;
+    assert_eq!(proxy.ask("eth_gasPrice").await.json()["error"]["code"], -1);
+    let metrics = proxy.get("/metrics").await.text;
+    assert!(metrics.contains("class=\"head\",category=\"success\"}"), "{metrics}");
+    assert!(metrics.contains("category=\"rate_limit\"}"), "{metrics}");
+}
+
+#[test]
+fn rules_that_are_none_are_pointed_at() {
+    for (rules, want) in [
+        ("7", "rules: is no text; name a file of rules"),
+        ("\"none.toml\"", "none.toml cannot be read: entity not found"),
+        ("\"mine.toml\"", "rules: \"mine\" has none of hosts, status, codes and phrases; add one"),
+    ] {
+        let providers = provider(CHAIN, "a", "http://127.0.0.1:1");
+        let start = Start::with(&format!("rules = {rules}\n{providers}"));
+        let mine = "[[rule]]\nid = \"mine\"\ncategory = \"server\"\n";
+        fs::write(start.path().with_file_name("mine.toml"), mine).unwrap();
+        let (code, lines) = refused(&start);
+        assert_eq!(code, Some(3), "{lines:?}");
+        assert!(lines[0].starts_with("error: keeper.toml:1:1: rules: "), "{lines:?}");
+        assert!(lines[0].contains(want), "{lines:?}");
+        assert_eq!(lines.len(), 1, "{lines:?}");
+    }
 }
 
 #[tokio::test]

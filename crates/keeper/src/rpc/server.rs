@@ -275,7 +275,7 @@ impl IntoResponse for Answer {
 pub(super) mod tests {
     use super::*;
     use axum::body::to_bytes;
-    use fusebox_rpc::RpcConfig;
+    use fusebox_rpc::{RpcConfig, Rules};
     use fusebox_testkit::{Chain, Node, on};
     use metrics_exporter_prometheus::PrometheusBuilder;
 
@@ -284,7 +284,8 @@ pub(super) mod tests {
         let config = json!({ "profile": { "default": { "chain": { "31337": {
             "provider": [{ "name": "a", "http": url }],
         } } } } });
-        let chains = Chains::new(&RpcConfig::from_value(config).unwrap(), "default").unwrap();
+        let config = RpcConfig::from_value(config).unwrap();
+        let chains = Chains::new(&config, "default", Rules::shipped()).unwrap();
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         Arc::new(Server::new(chains, metrics, CancellationToken::new()))
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::{
     io::{BufRead, BufReader, PipeWriter, Write, pipe},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 fn watch(chain: &Chain, more: &[&str]) -> Running {
@@ -346,7 +346,7 @@ async fn a_reader_that_has_gone_to_sleep_does_not_keep_it_from_stopping() {
     let (mut child, _said) = watch_into(&chain, out);
     chain.trip().await;
     let tasks = format!("/proc/{}/task", child.id());
-    let tripped = Instant::now();
+    let tripped = tokio::time::Instant::now();
     // Some kernels do not say what a thread waits for.
     let is_stuck = || {
         tripped.elapsed() > Duration::from_secs(5)

@@ -90,6 +90,10 @@ coverage: setup ## Fails unless the unit tests reach every line and branch of co
 loom: ## Every interleaving of two and three threads in the Rust breaker
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom cargo test --locked --release --package fusebox-breaker --test loom
 
+.PHONY: shuttle
+shuttle: ## Random interleavings of six to eight threads in the Rust breaker; a minute
+	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle cargo test --locked --release --package fusebox-breaker --test shuttle
+
 .PHONY: mutate
 mutate: setup .venv/.installed $(TOOLS)/cargo-mutants ## Breaks the core in every way the tools know, and sees a test notice; ONLY=CircuitBreaker
 	@.venv/bin/python -u tools/mutate.py $(ONLY)

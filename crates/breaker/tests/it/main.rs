@@ -1,5 +1,7 @@
 //! The breaker as its users see it. Time is moved by hand: no test sleeps.
 
+#[path = "../shared/history.rs"]
+mod history;
 mod rig;
 
 mod allocations;

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use fusebox_breaker::core::{Core, Ending, Input, Ticket, Verdict, step};
 use fusebox_breaker::{
-    Category, Cause, Clock, Config, CountWindow, Event, EventKind, Failure, ManualClock, Mode,
-    OnDrop, Outcome, OwnedPermit, Rejected, State, Tick, TimeWindow, View,
+    Category, Cause, Clock, Config, CountWindow, EventKind, Failure, ManualClock, Mode, OnDrop,
+    Outcome, OwnedPermit, Rejected, State, Tick, TimeWindow, View,
 };
 use proptest::prelude::*;
 
+use crate::history::check_history;
 use crate::rig::Rig;
 
 /// One thing that happens. Permits are chosen by a number, modulo those that are out.
@@ -526,43 +527,6 @@ impl Pair {
         }
         Ok(())
     }
-}
-
-/// Numbers without gaps, a generation for each transition, and only edges that exist.
-pub(crate) fn check_history(events: &[Event]) -> Result<(), TestCaseError> {
-    let (mut state, mut generation, mut opens) = (State::Closed, 0, 0);
-    for (i, event) in events.iter().enumerate() {
-        prop_assert_eq!(event.seq, i as u64 + 1);
-        match event.kind {
-            EventKind::Opened { from, opens: n, deadline, delay, cause, .. } => {
-                prop_assert_eq!((from, event.generation), (state, generation + 1));
-                prop_assert_eq!(event.at.after(delay), deadline);
-                let again = u32::from(from == State::HalfOpen && cause != Cause::Manual);
-                prop_assert_eq!(n, (opens + again).max(1));
-                (state, opens) = (State::Open, n);
-            }
-            EventKind::HalfOpened { opens: n, .. } => {
-                prop_assert_eq!((state, event.generation, n), (State::Open, generation + 1, opens));
-                state = State::HalfOpen;
-            }
-            EventKind::Closed { cause, opens: n } => {
-                prop_assert!(cause == Cause::Manual || state == State::HalfOpen);
-                prop_assert_eq!((event.generation, n), (generation + 1, opens));
-                (state, opens) = (State::Closed, 0);
-            }
-            EventKind::Mode { to, .. } => {
-                prop_assert!(event.generation - generation <= 1);
-                match to {
-                    Mode::ForcedOpen => state = State::Open,
-                    Mode::Disabled => (state, opens) = (State::Closed, 0),
-                    _ => {}
-                }
-            }
-            _ => prop_assert_eq!(event.generation, generation),
-        }
-        generation = event.generation;
-    }
-    Ok(())
 }
 
 proptest! {

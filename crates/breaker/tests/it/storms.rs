@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fusebox_breaker::{Config, CountWindow, EventKind, Outcome, State, Tick};
 
-use crate::model::check_history;
+use crate::history::check_history;
 use crate::rig::{GENERIC, Rig, plain};
 
 #[test]

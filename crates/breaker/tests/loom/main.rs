@@ -1,75 +1,22 @@
 //! Every interleaving of two or three threads, and every value that the memory model lets them read: `make loom`.
 //!
-//! Time is passed in. A model asserts what each serial order of its threads would give. All that races is spawned: the
-//! thread that spawns runs on to its first join in loom 0.7, and what it does until then is tried in one order only.
+//! Time is passed in, and the clock moved between races, never in one: what a thread reads there is no race. A model
+//! asserts what each serial order of its threads would give. All that races is spawned: the thread that spawns runs on to
+//! its first join in loom 0.7, and what it does until then is tried in one order only.
 #![cfg(loom)]
 
-use std::sync::Arc;
-use std::time::Duration;
+#[path = "../shared/mod.rs"]
+mod shared;
 
 use fusebox_breaker::{
-    Breaker, Category, Cause, Config, CountWindow, Event, EventKind, ManualClock, Mode, Outcome,
-    OwnedPermit, Rejected, State, Tick, View,
+    Cause, Config, EventKind, ManualClock, Mode, Outcome, OwnedPermit, Rejected, State, View,
 };
 use loom::thread;
 
-const FAILED: Outcome = Outcome::failure(Category::SERVER);
-
-const fn at(seconds: u64) -> Tick {
-    Tick::from_nanos(seconds * 1_000_000_000)
-}
-
-type Shared = Arc<Breaker<ManualClock>>;
-
-fn rules() -> Config {
-    Config { jitter_percent: 0, event_capacity: 16, ..Config::default() }
-}
-
-/// A breaker at the origin. Its clock is moved between races, never in one: what a thread reads there is no race.
-fn breaker(cfg: Config) -> Shared {
-    Arc::new(Breaker::new(cfg, ManualClock::new()).expect("valid rules"))
-}
-
-fn trips_at(failure_threshold: u16) -> Shared {
-    breaker(Config { failure_threshold, ..rules() })
-}
-
-/// At 60 s, where a first open ends.
-fn due(cfg: Config) -> Shared {
-    let breaker = breaker(cfg);
-    breaker.trip(None, Cause::Manual);
-    breaker.clock().set(at(60));
-    breaker
-}
-
-fn spawn<T: 'static>(
-    breaker: &Shared,
-    f: impl FnOnce(Shared) -> T + 'static,
-) -> thread::JoinHandle<T> {
-    let breaker = Arc::clone(breaker);
-    thread::spawn(move || f(breaker))
-}
-
-fn events(breaker: &Shared) -> Vec<Event> {
-    let mut events = Vec::new();
-    breaker.drain(&mut events);
-    for (i, event) in events.iter().enumerate() {
-        assert_eq!(event.seq, i as u64 + 1, "numbers have no gaps");
-    }
-    events
-}
-
-fn count(events: &[Event], wanted: impl Fn(&EventKind) -> bool) -> usize {
-    events.iter().filter(|event| wanted(&event.kind)).count()
-}
-
-fn opened(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Opened { .. })
-}
-
-fn stale(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Stale { .. })
-}
+use self::shared::{
+    FAILED, Shared, assert_of_one_era, at, bad, breaker, count, due, events, good, half_opened,
+    opened, rules, spawn, stale, trips_at, windowed,
+};
 
 #[test]
 fn of_callers_at_the_deadline_one_is_admitted() {
@@ -89,10 +36,7 @@ fn of_callers_at_the_deadline_one_is_admitted() {
         }));
         assert_eq!(breaker.view().in_flight, 1);
         drop(answers);
-        assert_eq!(
-            count(&events(&breaker), |kind| matches!(kind, EventKind::HalfOpened { .. })),
-            1
-        );
+        assert_eq!(count(&events(&breaker), half_opened), 1);
     });
 }
 
@@ -192,18 +136,7 @@ fn a_rejection_never_mixes_two_eras() {
         let probing = spawn(&breaker, |breaker| breaker.try_acquire().unwrap().settle(FAILED));
         let asking = spawn(&breaker, |breaker| breaker.try_acquire_at(at(59)).map(drop));
         probing.join().unwrap();
-        let answer = asking.join().unwrap();
-        let (first, second) = (Duration::from_secs(1), Duration::from_secs(121));
-        match answer {
-            Err(Rejected::CircuitOpen { retry_in, cause: Cause::Manual }) => {
-                assert_eq!(retry_in, first)
-            }
-            Err(Rejected::CircuitOpen { retry_in, cause: Cause::ProbeFailed(_) }) => {
-                assert_eq!(retry_in, second)
-            }
-            Err(Rejected::HalfOpenBusy { .. }) => {}
-            other => panic!("{other:?}"),
-        }
+        assert_of_one_era(&asking.join().unwrap());
     });
 }
 
@@ -248,20 +181,6 @@ fn the_last_good_probe_and_a_trip_are_one_after_the_other() {
             1
         );
     });
-}
-
-/// A rate over the last three calls, all of them bad unless said.
-fn windowed(failure_percent: u8, min_calls: u32) -> Config {
-    let window = CountWindow { size: 3, min_calls, failure_percent, slow_percent: None };
-    Config { failure_threshold: 0, count_window: Some(window), ..rules() }
-}
-
-fn good(breaker: &Shared) {
-    breaker.try_acquire().unwrap().settle(Outcome::Success);
-}
-
-fn bad(breaker: &Shared) {
-    breaker.try_acquire().unwrap().settle(FAILED);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
 /// Long enough for a loaded machine; nothing waits this long when all is well.
-pub(super) const DEADLINE: Duration = Duration::from_secs(90);
+pub(super) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// The id of scripted chains.
 pub(super) const CHAIN: u64 = 31_337;

@@ -266,6 +266,10 @@ impl Outside {
         let started = time.now();
         let mut end = serve(&plan, check, &mut asked, &self).await;
         let held = time.now().since(started) >= PROVEN;
+        // Before anybody hears of the end: it is not a failure then that they see, but another chain.
+        if let (Some(shared), Lost::WrongChain(found)) = (self.shared.upgrade(), &end.lost) {
+            let _ = shared.wrong_chain(&shared.targets[self.at], found.clone());
+        }
         // First the pause, then the news: whoever hears of the end finds no other connection before its time.
         if let Some(shared) = self.shared.upgrade()
             && let Some(line) = &shared.targets[self.at].line
@@ -302,11 +306,7 @@ impl Shared {
     /// Draws the consequences of a connection's end that no call draws.
     fn lost(&self, target: &Target, end: End) {
         match end.lost {
-            Lost::Idle => return,
-            Lost::WrongChain(found) => {
-                let _ = self.wrong_chain(target, found);
-                return;
-            }
+            Lost::Idle | Lost::WrongChain(_) => return,
             Lost::Refused(raw) if !end.told => {
                 let call = Call::make("eth_chainId", &json!([]));
                 let verdict = self.refusal(target, &call, &raw);

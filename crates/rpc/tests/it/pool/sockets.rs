@@ -57,6 +57,20 @@ async fn a_websocket_alone_serves_everything() {
     );
 }
 
+/// Each connection asks for the chain itself, so the question of `ready` may never be written.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_websocket_of_another_chain_is_wrong_at_the_first_question() {
+    for _ in 0..20 {
+        let wrong = node().rule(on("eth_chainId").answer("0x2")).start().await.unwrap();
+        let time = ManualTime::new();
+        let both = json!({ "name": "a", "http": wrong.url(), "ws": wrong.ws_url() });
+        let both = pool(&time).provider_with(both).build().unwrap();
+        for pool in [of(&time, &[("a", &wrong)]), both] {
+            assert_eq!(pool.ready().await, Err(Rejection::ForcedOpen));
+        }
+    }
+}
+
 #[tokio::test]
 async fn answers_find_their_calls_in_whatever_order_they_come() {
     let node = node()

@@ -155,7 +155,8 @@ impl Nodes {
     /// What somebody has to do something about; all else the pool deals with.
     fn news(&self, event: PoolEvent) -> Option<String> {
         let host = |provider: &str| {
-            &self.each.iter().find(|node| node.name == provider).expect("named by us").host
+            let node = self.each.iter().find(|node| node.name == provider);
+            node.map_or(provider, |node| &node.host).to_owned()
         };
         match event {
             PoolEvent::WrongChain { provider, found, .. } => {

@@ -120,6 +120,7 @@ fn envelope(
     error: Option<Failure<'_>>,
 ) -> String {
     let envelope = Envelope { jsonrpc: "2.0", id, result, error };
+    // Strings, a number, and JSON that was parsed: there is nothing in it that serde_json refuses.
     serde_json::to_string(&envelope).expect("texts and JSON are JSON")
 }
 

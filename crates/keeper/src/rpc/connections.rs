@@ -43,6 +43,7 @@ pub(super) async fn serve(mut listener: TcpListener, router: Router, stop: Cance
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     loop {
         let next = async {
+            // Only `Semaphore::close` makes this fail, and nobody calls it.
             let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
             let (stream, _) = Listener::accept(&mut listener).await;
             Line { stream, stalled: None, _place: place }

@@ -40,6 +40,7 @@ fn request(call: &Call<'_>, id: u64) -> SerializedRequest {
         Some(params) => Request::new(method, id, params).serialize(),
         None => Request::new(method, id, ()).serialize(),
     };
+    // A string and JSON that was parsed: there is nothing in it that serde_json refuses.
     request.expect("a text and JSON are JSON")
 }
 

@@ -353,10 +353,13 @@ impl Watch {
             }
             gone += 1;
         }
-        let ground_left = self.tail.back(gone).is_none();
-        if ground_left {
+        // The oldest block that is remembered, if it left as well.
+        let ground = match self.tail.back(gone) {
+            Some(_) => None,
+            None => self.tail.back(gone.saturating_sub(1)),
+        };
+        if let Some(ground) = ground {
             // Nothing was told of the ground itself, so another takes its place, if this is the same chain.
-            let ground = self.tail.back(gone - 1).expect("the ground was compared");
             let other = WatchError::OtherChain { number: ground.number, hash: ground.hash };
             let Some(anchor) = self.anchor else { return Err(Halt::Final(other)) };
             let still = header(node, anchor.number).await?;
@@ -371,8 +374,8 @@ impl Watch {
                 tell(facts, Fact::Retracted(event)).await?;
             }
         }
-        if ground_left && let Some(ground) = there {
-            self.tail.restart(Walked::empty(block(&ground)));
+        if let (Some(_), Some(there)) = (ground, there) {
+            self.tail.restart(Walked::empty(block(&there)));
         }
         Ok(gone > 0)
     }
@@ -440,7 +443,9 @@ impl Watch {
         let mut at: Option<Block> = None;
         let mut told = Vec::new();
         for log in logs {
-            let (number, hash) = log.block_number.zip(log.block_hash).expect("checked");
+            let place = log.block_number.zip(log.block_hash);
+            let (number, hash) =
+                place.expect("`Wanted::checked` lets no log without its block through");
             let block = match at {
                 Some(block) if block.hash == hash => block,
                 _ => block_of(node, &log, number, hash).await?,

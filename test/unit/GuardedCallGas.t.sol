@@ -4,13 +4,13 @@ pragma solidity ^0.8.24;
 import {Delegated} from "../mocks/weird/Delegated.sol";
 import {GasMeter} from "../mocks/weird/GasMeter.sol";
 import {GuardHarness} from "../utils/GuardHarness.sol";
-import {GuardedCall, Limits, PackedLimits} from "contracts/GuardedCall.sol";
+import {StarvedTest} from "../utils/StarvedTest.sol";
+import {Limits} from "contracts/GuardedCall.sol";
 import {Outcome} from "contracts/Outcome.sol";
-import {Test} from "forge-std/Test.sol";
 
 /// @notice A target is given exactly its budget, or it is not called: around the edge, gas by gas.
 /// forge-config: default.evm_version = "prague"
-contract GuardedCallGasTest is Test {
+contract GuardedCallGasTest is StarvedTest {
     /// What is tried on both sides of the edge, gas by gas.
     uint256 private constant AROUND = 80;
     /// Beyond that, in strides.
@@ -190,13 +190,6 @@ contract GuardedCallGasTest is Test {
             assertEq(abi.decode(answer, (uint256)) + GasMeter.OWN_COST, limits.gas, "given");
             return true;
         }
-        assertEq(bytes4(data), GuardedCall.InsufficientGas.selector, "error");
-        (uint256 needed, uint256 available) = this.decode(data);
-        assertEq(needed, wanted, "needed");
-        assertLt(available, needed, "available");
-    }
-
-    function decode(bytes calldata data) external pure returns (uint256, uint256) {
-        return abi.decode(data[4:], (uint256, uint256));
+        _assertStarved(data, wanted);
     }
 }

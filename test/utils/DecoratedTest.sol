@@ -6,13 +6,14 @@ import {ITeller} from "../mocks/ITeller.sol";
 import {Teller} from "../mocks/Teller.sol";
 import {BreakerAssertions} from "./BreakerAssertions.sol";
 import {COOLDOWN, START, THRESHOLD} from "./Defaults.sol";
+import {StarvedTest} from "./StarvedTest.sol";
 import {Config, Status} from "contracts/CircuitBreaker.sol";
-import {GuardedCall, Limits} from "contracts/GuardedCall.sol";
+import {Limits} from "contracts/GuardedCall.sol";
 import {Outcome} from "contracts/Outcome.sol";
 
 /// @title  DecoratedTest
 /// @notice A decorated host with two tellers who can both be down.
-abstract contract DecoratedTest is BreakerAssertions {
+abstract contract DecoratedTest is BreakerAssertions, StarvedTest {
     string internal constant PRIMARY = "I am the primary";
     string internal constant SECONDARY = "I am the secondary";
     uint32 internal constant BUDGET = 300_000;
@@ -68,14 +69,7 @@ abstract contract DecoratedTest is BreakerAssertions {
     function _needs(uint256 value, bytes memory call, uint256 expected) internal {
         (bool ok, bytes memory data) = watched.call{gas: BUDGET, value: value}(call);
         assertFalse(ok, "with too little gas");
-        assertEq(bytes4(data), GuardedCall.InsufficientGas.selector, "error");
-        (uint256 needed, uint256 available) = this.decodeInsufficientGas(data);
-        assertEq(needed, expected, "needed");
-        assertLt(available, BUDGET, "available");
-    }
-
-    function decodeInsufficientGas(bytes calldata data) external pure returns (uint256, uint256) {
-        return abi.decode(data[4:], (uint256, uint256));
+        assertLt(_assertStarved(data, expected), BUDGET, "available");
     }
 
     function _probes(Outcome expected) internal {

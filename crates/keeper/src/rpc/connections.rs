@@ -31,7 +31,7 @@ const MOST: usize = 512;
 /// do not use themselves before that (reqwest after 90 s), and do not run into a server that does.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long a client may take none of an answer.
+/// How long a client may take none of an answer, as a WebSocket too.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves whoever connects, until it is stopped and all that was asked is answered.

@@ -11,13 +11,10 @@ use axum::{
 use fusebox_rpc::Pool;
 use futures_util::{SinkExt as _, StreamExt as _, stream::FuturesUnordered};
 use std::{sync::Arc, time::Duration};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// How many frames of one client are answered at once. Full, it is not read from until one is done.
 const MOST_AT_ONCE: usize = 64;
-
-/// How long a client may take to take an answer.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a client that asks nothing has to show that it is still there. One whose machine is gone never says goodbye.
 const PING: Duration = Duration::from_secs(30);
@@ -44,15 +41,15 @@ pub(super) async fn serve(server: Arc<Server>, pool: Pool, socket: WebSocket) {
             }
             // While it is owed answers it may be that nothing is read.
             _ = ping.tick(), if is_open && calls.is_empty() => {
-                let asked = timeout(WRITE_TIMEOUT, sink.send(Message::Ping(Bytes::new()))).await;
-                if !std::mem::take(&mut is_there) || !matches!(asked, Ok(Ok(()))) {
+                let asked = sink.send(Message::Ping(Bytes::new())).await;
+                if !std::mem::take(&mut is_there) || asked.is_err() {
                     return;
                 }
             }
             Some(Answer { body, held: _held, .. }) = calls.next() => {
                 let Some(body) = body else { continue };
-                let sent = timeout(WRITE_TIMEOUT, sink.send(Message::text(body))).await;
-                if !matches!(sent, Ok(Ok(()))) {
+                // Whoever takes none of it for too long loses the connection, which is below this.
+                if sink.send(Message::text(body)).await.is_err() {
                     return;
                 }
             }
@@ -60,7 +57,7 @@ pub(super) async fn serve(server: Arc<Server>, pool: Pool, socket: WebSocket) {
         }
     }
     let bye = CloseFrame { code: close_code::AWAY, reason: "the proxy stops".into() };
-    timeout(WRITE_TIMEOUT, sink.send(Message::Close(Some(bye)))).await.ok();
+    sink.send(Message::Close(Some(bye))).await.ok();
 }
 
 #[cfg(test)]
@@ -70,6 +67,32 @@ mod tests {
     use tokio::{net::TcpListener, time::sleep};
     use tokio_tungstenite::{connect_async, tungstenite};
     use tokio_util::sync::CancellationToken;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_no_answer_is_not_kept() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let server = server("http://127.0.0.1:1");
+        let router = Arc::clone(&server).router(Door::default());
+        let serving = connections::serve(listener, router, CancellationToken::new());
+        let serving = tokio::spawn(serving);
+        let mut stuck = connect_async(&url).await.unwrap().0;
+        // The answer repeats the id: together more than all buffers on the way hold.
+        let long =
+            format!(r#"{{"jsonrpc":"2.0","method":7,"id":"{}"}}"#, "x".repeat(4 * 1024 * 1024));
+        let began = Instant::now();
+        for _ in 0..8 {
+            // The connection may be lost while this waits for room.
+            if stuck.send(tungstenite::Message::text(long.clone())).await.is_err() {
+                break;
+            }
+        }
+        while server.busy() > 0 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+        serving.abort();
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_shows_no_life_is_not_kept() {

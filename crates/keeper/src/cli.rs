@@ -1,6 +1,5 @@
 //! The command line. Names follow foundry where it has one.
 
-use crate::node::RpcUrl;
 use alloy::primitives::Address;
 use clap::{Args, Parser, Subcommand};
 use fusebox_rpc::SecretUrl;
@@ -48,9 +47,10 @@ pub struct NodeArgs {
         hide_env_values = true,
         value_name = "URL",
         required = true,
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = secret_url
     )]
-    pub rpc_url: Vec<RpcUrl>,
+    pub rpc_url: Vec<SecretUrl>,
     /// The chain id that the nodes must have.
     #[arg(long, env = "CHAIN", value_name = "ID")]
     pub chain: Option<u64>,

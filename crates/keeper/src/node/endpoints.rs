@@ -9,9 +9,6 @@ use alloy::{
 use fusebox_rpc::{Endpoint, Pool, PoolEvent, SecretUrl, Servers};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    convert::Infallible,
-    fmt,
-    str::FromStr,
     time::Duration,
 };
 use tokio::{task::JoinSet, time};
@@ -25,30 +22,12 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long the first answer is waited for. Each question ends before that by itself.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An endpoint as it was given. It may hold a key, so it is never printed, nor repeated in an error.
-#[derive(Clone)]
-pub struct RpcUrl(String);
-
-impl FromStr for RpcUrl {
-    type Err = Infallible;
-
-    fn from_str(given: &str) -> Result<Self, Infallible> {
-        Ok(Self(given.to_owned()))
-    }
-}
-
-impl fmt::Debug for RpcUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RpcUrl(…)")
-    }
-}
-
 /// Endpoints that could be nodes: each once, however often and in whatever spelling it was given.
 #[derive(Clone)]
 pub(crate) struct Endpoints(Vec<Given>);
 
 impl Endpoints {
-    pub(crate) fn new(urls: &[RpcUrl]) -> Result<Self, Refusal> {
+    pub(crate) fn new(urls: &[SecretUrl]) -> Result<Self, Refusal> {
         let mut seen = BTreeSet::new();
         let mut all = Vec::new();
         for given in urls {
@@ -70,36 +49,10 @@ impl Endpoints {
     /// A [`Refusal`] where all are on another chain, or nobody says which one is meant; [`Unanswered`] where no node of
     /// it answers yet.
     pub(crate) async fn connect(&self, expected: Option<Expected<'_>>) -> eyre::Result<Nodes> {
-        let mut asking = Vec::new();
-        for given in &self.0 {
-            let one = std::slice::from_ref(given);
-            asking.push(chain_of(pool(NOBODYS_CHAIN, one, true, &Servers::default())?));
-        }
-        let chains = gather(asking).await;
-
-        let (mut found, mut silent) = (BTreeSet::new(), Vec::new());
-        let mut are_on = Vec::new();
-        for (given, chain) in self.0.iter().zip(&chains) {
-            match chain {
-                Ok(chain) => {
-                    found.insert(*chain);
-                    are_on.push(format!("the node at {} is on chain {chain}", given.host));
-                }
-                Err(reason) => silent.push(format!("no answer from {}: {reason}", given.host)),
-            }
-        }
-        let chain = match (expected, found.first()) {
-            (Some(expected), _) => expected.chain,
-            (None, None) => return Err(Unanswered(silent.join("; ")).into()),
-            (None, Some(chain)) if found.len() == 1 => *chain,
-            // The order of the command line is no reason to follow one rather than the other.
-            (None, Some(_)) => {
-                let are_on = are_on.join(", ");
-                return Err(Refusal::Identity(format!(
-                    "{are_on}: say which one is meant with --chain"
-                ))
-                .into());
-            }
+        let chains = self.chains().await?;
+        let chain = match expected {
+            Some(expected) => expected.chain,
+            None => self.agreed(&chains)?,
         };
         let is_right =
             |answer: &Result<u64, String>| answer.as_ref().ok().map(|found| *found == chain);
@@ -111,6 +64,7 @@ impl Endpoints {
         });
         let wrong: Vec<String> = wrong.collect();
         if !chains.iter().any(|answer| is_right(answer) == Some(true)) {
+            let mut silent = self.silent(&chains);
             if silent.is_empty() {
                 let wrong = wrong.join("; ");
                 return Err(Refusal::Identity(format!("{wrong}: check --rpc-url")).into());
@@ -127,18 +81,63 @@ impl Endpoints {
         }
         Ok(nodes)
     }
+
+    /// The chain that all of them are on who say it.
+    ///
+    /// # Errors
+    /// [`Refusal::Identity`] where they are on several, [`Unanswered`] where none says anything.
+    pub(crate) async fn chain(&self) -> eyre::Result<u64> {
+        self.agreed(&self.chains().await?)
+    }
+
+    /// What each says its chain is, in their order, or why it says nothing.
+    async fn chains(&self) -> Result<Vec<Result<u64, String>>, Refusal> {
+        let mut asking = Vec::new();
+        for given in &self.0 {
+            let one = std::slice::from_ref(given);
+            asking.push(chain_of(pool(NOBODYS_CHAIN, one, true, &Servers::default())?));
+        }
+        Ok(gather(asking).await)
+    }
+
+    fn agreed(&self, chains: &[Result<u64, String>]) -> eyre::Result<u64> {
+        let found: BTreeSet<u64> = chains.iter().flatten().copied().collect();
+        match found.first() {
+            None => Err(Unanswered(self.silent(chains).join("; ")).into()),
+            Some(chain) if found.len() == 1 => Ok(*chain),
+            // The order of the command line is no reason to follow one rather than the other.
+            Some(_) => {
+                let are_on = self.0.iter().zip(chains).filter_map(|(given, chain)| {
+                    let chain = chain.as_ref().ok()?;
+                    Some(format!("the node at {} is on chain {chain}", given.host))
+                });
+                let are_on = are_on.collect::<Vec<_>>().join(", ");
+                Err(Refusal::Identity(format!("{are_on}: say which one is meant with --chain"))
+                    .into())
+            }
+        }
+    }
+
+    /// Who says nothing, and why.
+    fn silent(&self, chains: &[Result<u64, String>]) -> Vec<String> {
+        let silent = self.0.iter().zip(chains).filter_map(|(given, chain)| {
+            let reason = chain.as_ref().err()?;
+            Some(format!("no answer from {}: {reason}", given.host))
+        });
+        silent.collect()
+    }
 }
 
 /// The given endpoint, or what it is instead of one.
-fn parse(given: &RpcUrl) -> Result<(Url, Endpoint), String> {
-    let url = Url::parse(&given.0).map_err(|error| format!("is not a URL: {error}"))?;
+fn parse(given: &SecretUrl) -> Result<(Url, Endpoint), String> {
+    let url = Url::parse(given.expose()).map_err(|error| format!("is not a URL: {error}"))?;
     match url.scheme() {
         "http" | "https" => {}
         "ws" | "wss" => return Err("is a WebSocket; give the node's HTTP endpoint".to_owned()),
         // Which one is not said: where "https://" was forgotten, it is the beginning of a key.
         _ => return Err("has another scheme than http or https".to_owned()),
     }
-    let endpoint = Endpoint::new(NOBODYS_CHAIN, &SecretUrl::new(url.as_str()), &BTreeMap::new());
+    let endpoint = Endpoint::new(NOBODYS_CHAIN, given, &BTreeMap::new());
     Ok((url, endpoint.ok_or("names no host")?))
 }
 
@@ -198,7 +197,7 @@ mod tests {
     #[test]
     fn two_spellings_of_one_url_are_one_node() {
         let given = ["http://Localhost:80/a", "http://localhost/a/", "http://localhost/b"];
-        let urls = given.map(|url| RpcUrl(url.to_owned()));
+        let urls = given.map(SecretUrl::new);
         let names: Vec<_> = Endpoints::new(&urls)
             .unwrap()
             .0

@@ -7,7 +7,7 @@
 mod endpoints;
 mod explain;
 
-pub(crate) use endpoints::{Endpoints, Expected, RpcUrl, Unanswered};
+pub(crate) use endpoints::{Endpoints, Expected, Unanswered};
 pub(crate) use explain::{explain, is_too_much, is_turned_away, transport_error};
 
 use crate::{Refusal, output::log};

@@ -4,7 +4,6 @@
 
 mod alarm;
 mod answer;
-mod body;
 mod chains;
 mod connections;
 mod door;

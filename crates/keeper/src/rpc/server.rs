@@ -36,6 +36,7 @@ const MAX_DISCARDED: usize = 4 * MAX_BODY;
 
 /// How long a client may take to send a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// How much of requests and answers is held at once, in KiB: 256 MiB.
 const MOST_HELD: u32 = 256 * 1024;
 

@@ -1,41 +1,33 @@
 //! A proxy without a file: one chain, and the URLs of its nodes.
 
-use super::body;
-use crate::{Refusal, output::log};
+use crate::{
+    Refusal,
+    node::{Endpoints, Unanswered},
+    output::log,
+};
 use fusebox_rpc::{ConfigErrors, RpcConfig, SecretUrl};
-use futures_util::future::join_all;
-use reqwest::{Client, header, redirect::Policy};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time::sleep;
 
 /// The profile that the nodes are in, as in a file.
 pub(super) const PROFILE: &str = "default";
 
-/// How long one question for the chain may take.
-const TIMEOUT: Duration = Duration::from_secs(5);
-
 /// How soon nodes of which none answers are asked again.
 const PAUSE: Duration = Duration::from_secs(2);
-
-/// The longest answer to it that is read.
-const MAX_ANSWER: usize = 64 * 1024;
 
 /// The configuration for these nodes.
 ///
 /// # Errors
 /// [`Refusal::Usage`] for a URL that cannot be used, [`Refusal::Identity`] for nodes of several chains. While none
 /// answers it waits, unless the chain is given.
-pub(super) async fn config(urls: &[SecretUrl], chain: Option<u64>) -> Result<RpcConfig, Refusal> {
-    // The URLs are judged before they are asked.
+pub(super) async fn config(urls: &[SecretUrl], chain: Option<u64>) -> eyre::Result<RpcConfig> {
     let names = names(urls);
-    let checked = make(urls, &names, 1)?;
+    // The URLs are judged before they are asked.
+    let config = make(urls, &names, chain.unwrap_or(1))?;
     match chain {
-        Some(chain) => make(urls, &names, chain),
-        None => {
-            drop(checked);
-            make(urls, &names, find(urls, &names).await?)
-        }
+        Some(_) => Ok(config),
+        None => Ok(make(urls, &names, find(urls).await?)?),
     }
 }
 
@@ -81,46 +73,23 @@ fn names(urls: &[SecretUrl]) -> Vec<String> {
 }
 
 /// The chain of the nodes, as they say it themselves.
-async fn find(urls: &[SecretUrl], names: &[String]) -> Result<u64, Refusal> {
-    let client = Client::builder().timeout(TIMEOUT).redirect(Policy::none()).referer(false).build();
-    let client = client.map_err(|_| {
-        Refusal::Configuration(
-            "no TLS client can be set up; install the root certificates".to_owned(),
-        )
-    })?;
+async fn find(urls: &[SecretUrl]) -> eyre::Result<u64> {
+    let endpoints = Endpoints::new(urls)?;
     let mut told = false;
     loop {
-        let chains = join_all(urls.iter().map(|url| ask(&client, url))).await;
-        let found: Vec<_> =
-            names.iter().zip(chains).filter_map(|(name, chain)| Some((name, chain?))).collect();
-        let Some((_, first)) = found.first() else {
-            if !told {
-                log(
-                    "no node has told its chain yet: trying again. With --chain the proxy starts without them",
-                );
-                told = true;
+        match endpoints.chain().await {
+            Err(error) if error.is::<Unanswered>() => {
+                if !told {
+                    log(&format!(
+                        "{error}: no node has told its chain yet, trying again. With --chain the proxy starts without them"
+                    ));
+                    told = true;
+                }
+                sleep(PAUSE).await;
             }
-            sleep(PAUSE).await;
-            continue;
-        };
-        if found.iter().all(|(_, chain)| chain == first) {
-            return Ok(*first);
+            answer => return answer,
         }
-        let said = found.iter().map(|(name, chain)| format!("{name} says {chain}"));
-        return Err(Refusal::Identity(format!(
-            "the nodes are on different chains: {}; leave some out, or say with --chain which one is meant",
-            said.collect::<Vec<_>>().join(", ")
-        )));
     }
-}
-
-/// None where there is no answer that makes sense. Why is not told: errors quote the URL.
-async fn ask(client: &Client, url: &SecretUrl) -> Option<u64> {
-    let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "eth_chainId", "params": [] });
-    let request = client.post(url.expose()).header(header::CONTENT_TYPE, "application/json");
-    let answer = body::read(request.body(body.to_string()).send().await.ok()?, MAX_ANSWER).await?;
-    let answer: Value = serde_json::from_slice(&answer).ok()?;
-    u64::from_str_radix(answer["result"].as_str()?.strip_prefix("0x")?, 16).ok()
 }
 
 #[cfg(test)]

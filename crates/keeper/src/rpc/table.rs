@@ -1,12 +1,9 @@
 //! `keeper rpc status`: what a running proxy knows, as a table.
 
-use super::{
-    body,
-    report::{Class, Endpoint, Report},
-};
+use super::report::{Class, Endpoint, Report};
 use crate::{Refusal, cli::RpcStatusArgs, output};
 use comfy_table::{Table, presets};
-use reqwest::{Client, redirect::Policy};
+use reqwest::{Client, Response, redirect::Policy};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -50,8 +47,20 @@ async fn fetch(url: &str) -> Result<Value, String> {
         return Err(format!("it answers with status {}", status.as_u16()));
     }
     let body =
-        body::read(response, MAX_DOCUMENT).await.ok_or("its answer breaks off, or does not end")?;
+        body(response, MAX_DOCUMENT).await.ok_or("its answer breaks off, or does not end")?;
     serde_json::from_slice(&body).map_err(|_| "it answers something else than a status".to_owned())
+}
+
+/// All of it. None where it breaks off, or is longer than this: whoever answers may never end.
+async fn body(mut response: Response, most: usize) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.ok()? {
+        body.extend_from_slice(&piece);
+        if body.len() > most {
+            return None;
+        }
+    }
+    Some(body)
 }
 
 fn table(report: &Report) -> Table {

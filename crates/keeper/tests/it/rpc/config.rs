@@ -193,7 +193,11 @@ async fn nodes_that_are_all_on_another_chain_end_with_4_and_one_that_is_not_serv
     // Without a file they are asked, and must agree.
     let (code, lines) = refused(&Start::bare().args(["-r", &url, "-r", &right.url()]));
     assert_eq!(code, Some(4));
-    assert!(lines[0].contains("127.0.0.1 says 5, 127.0.0.1_2 says 31337"), "{lines:?}");
+    let want = format!(
+        "the node at {url} is on chain 5, the node at {} is on chain 31337: say which one is meant with --chain",
+        right.url()
+    );
+    assert!(lines[0].contains(&want), "{want}\n{lines:?}");
 }
 
 /// The blocks of the page in this language.

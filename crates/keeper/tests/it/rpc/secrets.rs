@@ -11,11 +11,15 @@ use std::fs;
 
 const MARK: &str = "MARKER5ecret0123456789";
 
-/// The nodes as a file would name them, each key from the environment.
+/// The nodes as a file would name them, each key from the environment; without a WebSocket where that is empty.
 fn config(urls: &[(String, String)]) -> Start {
     let provider = |(at, (http, ws)): (usize, &(String, String))| {
+        let ws = match ws.as_str() {
+            "" => String::new(),
+            ws => format!("ws = \"{ws}/${{RPC_TEST_KEY}}\"\n"),
+        };
         format!(
-            "[[profile.default.chain.{CHAIN}.provider]]\nname = \"n{at}\"\nhttp = \"{http}/v2/${{RPC_TEST_KEY}}?key=${{RPC_TEST_KEY}}\"\nws = \"{ws}/${{RPC_TEST_KEY}}\"\nheaders = {{ authorization = \"Bearer ${{RPC_TEST_KEY}}\" }}\n"
+            "[[profile.default.chain.{CHAIN}.provider]]\nname = \"n{at}\"\nhttp = \"{http}/v2/${{RPC_TEST_KEY}}?key=${{RPC_TEST_KEY}}\"\n{ws}headers = {{ authorization = \"Bearer ${{RPC_TEST_KEY}}\" }}\n"
         )
     };
     let quick = format!(
@@ -120,6 +124,13 @@ async fn every_way_to_fail_keeps_urls_and_headers_to_itself() {
         let url = if door == Door::TlsGarbage { node.https_url() } else { node.url() };
         shown += &heard(&[(url, node.ws_url())], "TERM").await;
     }
+    // Without a WebSocket, which asks to be left alone meanwhile, one or both of them are open.
+    let dead = start(node().door(Door::Refused)).await;
+    let mut http = vec![(dead.url(), String::new())];
+    shown += &heard(&http, "TERM").await;
+    let also_dead = start(node().door(Door::Refused)).await;
+    http.push((also_dead.url(), String::new()));
+    shown += &heard(&http, "TERM").await;
     let nowhere = "no-such-host.invalid";
     shown += &heard(&[(format!("http://{nowhere}"), format!("ws://{nowhere}"))], "TERM").await;
     let (wrong, works) =
@@ -132,6 +143,7 @@ async fn every_way_to_fail_keeps_urls_and_headers_to_itself() {
     for told in [
         "network",
         "exhausted",
+        "circuit_open",
         "all_open",
         "fusebox_rpc_requests_total",
         "is open for",

@@ -1,6 +1,6 @@
 //! Looks at all endpoints and says whom to ask next, or why nobody.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -44,12 +44,12 @@ impl Shared {
 
     /// The head of the chain, as far as the providers have shown. One of them may have two endpoints, and has one voice.
     pub(crate) fn head(&self) -> Option<u64> {
-        let mut heads = BTreeMap::new();
-        for target in &self.targets {
-            let head = heads.entry(&target.name).or_default();
-            *head = target.head().max(*head);
-        }
-        pool_head(heads.into_values().flatten())
+        let shown = |provider: &Target| {
+            let endpoints = self.targets.iter().filter(|target| target.name == provider.name);
+            endpoints.filter_map(Target::head).max()
+        };
+        let providers = self.targets.iter().filter(|target| !target.is_spare);
+        pool_head(providers.filter_map(shown))
     }
 
     /// The next endpoint for a call that has `tried` some already.

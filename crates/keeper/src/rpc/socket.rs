@@ -64,18 +64,24 @@ pub(super) async fn serve(server: Arc<Server>, pool: Pool, socket: WebSocket) {
 mod tests {
     use super::*;
     use crate::rpc::{connections, door::Door, server::tests::server};
-    use tokio::{net::TcpListener, time::sleep};
+    use tokio::{net::TcpListener, task::JoinHandle, time::sleep};
     use tokio_tungstenite::{connect_async, tungstenite};
     use tokio_util::sync::CancellationToken;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_client_that_takes_no_answer_is_not_kept() {
+    /// A server, where it is, and its task.
+    async fn started() -> (Arc<Server>, String, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}", listener.local_addr().unwrap());
         let server = server("http://127.0.0.1:1");
         let router = Arc::clone(&server).router(Door::default());
         let serving = connections::serve(listener, router, CancellationToken::new());
         let serving = tokio::spawn(serving);
+        (server, url, serving)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_no_answer_is_not_kept() {
+        let (server, url, serving) = started().await;
         let mut stuck = connect_async(&url).await.unwrap().0;
         // The answer repeats the id: together more than all buffers on the way hold.
         let long =
@@ -96,12 +102,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_shows_no_life_is_not_kept() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("ws://{}", listener.local_addr().unwrap());
-        let server = server("http://127.0.0.1:1");
-        let router = Arc::clone(&server).router(Door::default());
-        let serving = connections::serve(listener, router, CancellationToken::new());
-        let serving = tokio::spawn(serving);
+        let (server, url, serving) = started().await;
         let mut lively = connect_async(&url).await.unwrap().0;
         // A socket answers a ping when it is read from.
         for _ in 0..5 {

@@ -1,0 +1,1 @@
+//! A missed-slot circuit breaker for block builders.

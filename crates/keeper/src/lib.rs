@@ -3,6 +3,8 @@
 //! A fact enters once, through [`watch`], into one bounded channel; printing is the first consumer of it. `main` is a
 //! table of contents over this library.
 
+#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
+mod alert;
 mod cli;
 mod config;
 mod deployment;
@@ -15,6 +17,8 @@ mod run;
 mod shutdown;
 mod simulate;
 mod status;
+#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
+mod store;
 mod target;
 pub mod watch;
 

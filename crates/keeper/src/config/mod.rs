@@ -7,6 +7,11 @@
 
 mod document;
 mod fill;
+#[allow(dead_code, reason = "grows into `run` step by step")]
+mod settings;
+
+#[allow(unused_imports, reason = "grows into `run` step by step")]
+pub(crate) use settings::*;
 
 use crate::Refusal;
 use document::{Document, Places};

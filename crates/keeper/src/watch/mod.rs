@@ -6,9 +6,13 @@
 //! Only an answer that is empty, and need not be, is asked of a second node.
 
 mod asked;
+#[allow(dead_code, reason = "grows into `run` step by step")]
+mod batch;
 mod decode;
 mod tail;
 
+#[allow(unused_imports, reason = "grows into `run` step by step")]
+pub(crate) use batch::{Batch, Sighting, Walked};
 pub use decode::{Event, Kind, Undecodable};
 
 use crate::node::{Node, Nodes, explain, is_too_much, is_turned_away};
@@ -22,7 +26,7 @@ use alloy::{
 use asked::{Asked, Wanted};
 use serde::Deserialize;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tail::{Tail, Walked};
+use tail::{Tail, Walked as Told};
 use tokio::{
     sync::{Notify, mpsc},
     time,
@@ -285,7 +289,7 @@ impl Watch {
         let below = block.number.saturating_sub(REORG_WINDOW);
         let anchor = header(node, below).await?.ok_or_else(|| missing(below))?;
         self.anchor = Some(self::block(&anchor));
-        self.tail.restart(Walked::empty(block));
+        self.tail.restart(Told::empty(block));
         tell(facts, Fact::Block { block, tip: block.number == tip.number }).await?;
         Ok(true)
     }
@@ -375,7 +379,7 @@ impl Watch {
             }
         }
         if let (Some(_), Some(there)) = (ground, there) {
-            self.tail.restart(Walked::empty(block(&there)));
+            self.tail.restart(Told::empty(block(&there)));
         }
         Ok(gone > 0)
     }
@@ -412,7 +416,7 @@ impl Watch {
             }
             tell(facts, fact).await?;
         }
-        if self.tail.push(Walked { block, events }) {
+        if self.tail.push(Told { block, events }) {
             // What was told is no longer all remembered: an older ground cannot be replaced.
             self.anchor = None;
         }
@@ -460,7 +464,7 @@ impl Watch {
         self.range = (to - from + 1).saturating_mul(2).min(MAX_RANGE);
         self.anchor = None;
         let block = block(&end);
-        self.tail.restart(Walked::empty(block));
+        self.tail.restart(Told::empty(block));
         tell(facts, Fact::Block { block, tip: false }).await
     }
 

@@ -1,0 +1,7 @@
+//! What there is to tell, and to whom.
+
+mod kind;
+mod message;
+
+pub(crate) use kind::{AlertType, Phase, Severity};
+pub(crate) use message::{About, Message, MessageId, breaker_key};

@@ -1,0 +1,41 @@
+//! What outlives the process: one database, written by one connection, one transaction a batch.
+//!
+//! The queries are plain SQL with `$1` placeholders through sqlx's `Any` driver, so that another database is a matter of
+//! its migrations and of the few statements that differ.
+
+mod error;
+mod open;
+mod value;
+
+pub(crate) use error::StoreError;
+pub(crate) use value::{blob, hash, int, uint};
+
+use sqlx::{Any, AnyPool, Transaction};
+use std::{path::PathBuf, sync::Arc};
+
+/// An open store. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    write: AnyPool,
+    read: AnyPool,
+    /// Held while the store is open for writing, and freed by the system whatever ends the process.
+    _lock: Option<Arc<std::fs::File>>,
+    /// Whether it was made just now.
+    pub(crate) is_fresh: bool,
+    /// The database file, where there is one.
+    pub(crate) path: Option<PathBuf>,
+}
+
+pub(crate) type Tx = Transaction<'static, Any>;
+
+impl Store {
+    /// Begins what is stored whole or not at all.
+    pub(crate) async fn begin(&self) -> Result<Tx, StoreError> {
+        Ok(self.write.begin().await?)
+    }
+
+    /// For queries that change nothing.
+    pub(crate) fn reader(&self) -> &AnyPool {
+        &self.read
+    }
+}

@@ -9,6 +9,7 @@ mod cli;
 mod config;
 mod deployment;
 mod error;
+#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod fold;
 mod node;
 mod output;

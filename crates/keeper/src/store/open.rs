@@ -45,6 +45,7 @@ impl Store {
                 .await
                 .map_err(|error| refused(&path, &error.to_string()))?,
             write,
+            news: Arc::default(),
             _lock: Some(Arc::new(lock)),
             is_fresh,
             path: Some(path.clone()),
@@ -66,8 +67,14 @@ impl Store {
             .max_lifetime(None)
             .connect("sqlite::memory:")
             .await?;
-        let store =
-            Self { read: pool.clone(), write: pool, _lock: None, is_fresh: true, path: None };
+        let store = Self {
+            read: pool.clone(),
+            write: pool,
+            news: Arc::default(),
+            _lock: None,
+            is_fresh: true,
+            path: None,
+        };
         MIGRATIONS
             .run(&store.write)
             .await
@@ -92,6 +99,7 @@ impl Store {
         let store = Self {
             write: read.clone(),
             read,
+            news: Arc::default(),
             _lock: None,
             is_fresh: false,
             path: Some(path.clone()),

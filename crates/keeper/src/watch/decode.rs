@@ -77,7 +77,8 @@ pub(super) fn fact(log: &Log, block: Block) -> Fact {
     }
 }
 
-fn decode(topics: &[B256], data: &[u8]) -> Option<(B256, Kind)> {
+/// The breaker and what happened to it; `None` where the log is not of such an event's shape.
+pub(crate) fn decode(topics: &[B256], data: &[u8]) -> Option<(B256, Kind)> {
     let [event, breaker] = *topics else { return None };
     let kind = match event {
         events::Opened::SIGNATURE_HASH if data.len() == 64 => {

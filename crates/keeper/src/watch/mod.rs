@@ -13,6 +13,7 @@ mod tail;
 
 #[allow(unused_imports, reason = "grows into `run` step by step")]
 pub(crate) use batch::{Batch, Sighting, Walked};
+pub(crate) use decode::decode;
 pub use decode::{Event, Kind, Undecodable};
 
 use crate::node::{Node, Nodes, explain, is_too_much, is_turned_away};

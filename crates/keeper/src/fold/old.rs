@@ -3,6 +3,7 @@
 //! Pure: no clock but the chain's, no I/O. The moment a breaker becomes half-open is the first block whose timestamp
 //! reaches its deadline, so it is announced by that block, once for each opening.
 
+use super::FactId;
 use crate::{
     target::Key,
     watch::{Block, Event, Fact, Kind, Undecodable},
@@ -25,13 +26,6 @@ pub(crate) struct Fold {
 enum Known {
     Closed,
     Open { retry_at: u64, half_open: bool, opened: Option<FactId> },
-}
-
-/// The log that told a fact: chain, block and index make it unique.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FactId {
-    pub(crate) block: B256,
-    pub(crate) log_index: u64,
 }
 
 /// Something a person or a program wants to know.

@@ -11,6 +11,8 @@ mod old;
 mod read_back;
 mod state;
 mod tell;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fact::FactId;
 pub(crate) use ledger::{

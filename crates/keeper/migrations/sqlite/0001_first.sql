@@ -136,6 +136,8 @@ CREATE TABLE outbox (
   -- An attempt may have arrived, though nobody said so.
   maybe_delivered INTEGER NOT NULL DEFAULT 0,
   at_ms INTEGER NOT NULL,
+  -- When it was first tried: it is given up some time after that, however long it has waited before.
+  first_at_ms INTEGER,
   next_at_ms INTEGER NOT NULL,
   claimed_until_ms INTEGER,
   delivered_at_ms INTEGER,

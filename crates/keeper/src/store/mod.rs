@@ -6,6 +6,7 @@
 mod error;
 mod message;
 mod open;
+pub(crate) mod outbox;
 mod value;
 
 pub(crate) use error::StoreError;

@@ -1,0 +1,406 @@
+//! The outbox: what is still to be sent, where to, and what became of it.
+//!
+//! A channel hears of one key in order: a row waits until the older ones of its key are delivered, superseded or dead.
+//! A row is claimed before it is sent, and the claim expires, so that a sender that dies leaves nothing behind.
+//! Delivery is at least once. Whether an attempt may have arrived is written down *before* it is made: after a crash
+//! nobody else could tell.
+
+use super::{Store, StoreError, Tx, int, uint};
+use sqlx::{Row, any::AnyRow};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+/// How long a claim holds. An attempt takes 15 s at most, and its end has to be written within the rest.
+const CLAIM: Duration = Duration::from_secs(30);
+
+/// How many rows of one key are sent as one. More of them make one more summary, and memory stays bounded.
+const MERGED: i64 = 500;
+
+/// What a channel asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask<'a> {
+    pub(crate) channel: &'a str,
+    pub(crate) now_ms: u64,
+    /// At most so many keys: each has one row in flight, or one summary.
+    pub(crate) limit: usize,
+    /// Whether the rows of a key go together.
+    pub(crate) merged: bool,
+    /// Keys that wait for other reasons.
+    pub(crate) resting: BTreeSet<String>,
+}
+
+/// A row that is being sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Claimed {
+    pub(crate) message: String,
+    pub(crate) channel: String,
+    pub(crate) key: String,
+    pub(crate) seq: i64,
+    /// With this one.
+    pub(crate) attempts: u32,
+    /// When it was first tried.
+    pub(crate) first_at_ms: u64,
+    /// When it was put there.
+    pub(crate) at_ms: u64,
+    /// Whether an earlier attempt may have arrived.
+    pub(crate) maybe_delivered: bool,
+    /// The document, as it is stored.
+    pub(crate) body: String,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Delivered,
+    /// Somebody else told it, or it is no longer true and nobody has heard of it.
+    Superseded,
+    /// To be tried again.
+    Retry {
+        at_ms: u64,
+        error: String,
+        arrived: bool,
+    },
+    /// Given up, until somebody asks for it.
+    Dead {
+        error: String,
+        arrived: bool,
+    },
+}
+
+/// The rows that are due, oldest first: one list for each key, which is to be sent as one.
+///
+/// # Errors
+/// When the store fails; then nothing is claimed.
+pub(crate) async fn claim(store: &Store, ask: &Ask<'_>) -> Result<Vec<Vec<Claimed>>, StoreError> {
+    let due = due(store, ask).await?;
+    if due.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut tx = store.begin().await?;
+    let mut claimed = Vec::new();
+    for (key, seq) in due {
+        let rows = claim_key(&mut tx, ask, &key, seq).await?;
+        if !rows.is_empty() {
+            claimed.push(rows);
+        }
+    }
+    tx.commit().await?;
+    Ok(claimed)
+}
+
+/// Looked up first: most of the time there is nothing, and a reader is in nobody's way.
+async fn due(store: &Store, ask: &Ask<'_>) -> Result<Vec<(String, i64)>, StoreError> {
+    let rows = sqlx::query(
+        "WITH head AS (
+           SELECT key, MIN(seq) AS seq FROM outbox
+           WHERE channel = $1 AND status IN ('pending', 'claimed') GROUP BY key
+         )
+         SELECT row.key, row.seq FROM head
+         JOIN outbox AS row ON row.channel = $1 AND row.key = head.key AND row.seq = head.seq
+         WHERE ((row.status = 'pending' AND row.next_at_ms <= $2)
+             OR (row.status = 'claimed' AND row.claimed_until_ms <= $2))
+           AND NOT EXISTS (SELECT 1 FROM channel WHERE name = $1)
+         ORDER BY row.seq LIMIT $3",
+    )
+    .bind(ask.channel)
+    .bind(int(ask.now_ms))
+    .bind(count(ask.limit + ask.resting.len()))
+    .fetch_all(store.reader())
+    .await?;
+    let heads = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+    let heads = heads.collect::<Result<Vec<(String, i64)>, sqlx::Error>>()?;
+    Ok(heads.into_iter().filter(|(key, _)| !ask.resting.contains(key)).take(ask.limit).collect())
+}
+
+/// Claims the oldest row of a key, and with it those that go together with it.
+async fn claim_key(
+    tx: &mut Tx,
+    ask: &Ask<'_>,
+    key: &str,
+    seq: i64,
+) -> Result<Vec<Claimed>, StoreError> {
+    // A write first, which takes the lock: after a read of an older state SQLite would refuse to write.
+    let taken = sqlx::query(
+        "UPDATE outbox SET status = 'claimed', claimed_until_ms = $1
+         WHERE channel = $2 AND key = $3 AND seq = $4
+           AND ((status = 'pending' AND next_at_ms <= $5) OR (status = 'claimed' AND claimed_until_ms <= $5))",
+    )
+    .bind(int(ask.now_ms.saturating_add(millis(CLAIM))))
+    .bind(ask.channel)
+    .bind(key)
+    .bind(seq)
+    .bind(int(ask.now_ms))
+    .execute(&mut **tx)
+    .await?;
+    if taken.rows_affected() == 0 {
+        return Ok(Vec::new());
+    }
+    let last = if ask.merged { last_of(tx, ask, key, seq).await? } else { seq };
+    let rows = sqlx::query(
+        "SELECT row.message, row.channel, row.key, row.seq, row.attempts + 1,
+                COALESCE(row.first_at_ms, $5), row.at_ms, row.maybe_delivered, message.body
+         FROM outbox AS row JOIN message ON message.id = row.message
+         WHERE row.channel = $1 AND row.key = $2 AND row.seq BETWEEN $3 AND $4
+           AND row.status IN ('pending', 'claimed')
+         ORDER BY row.seq",
+    )
+    .bind(ask.channel)
+    .bind(key)
+    .bind(seq)
+    .bind(last)
+    .bind(int(ask.now_ms))
+    .fetch_all(&mut **tx)
+    .await?;
+    sqlx::query(
+        "UPDATE outbox SET status = 'claimed', claimed_until_ms = $1, attempts = attempts + 1,
+                first_at_ms = COALESCE(first_at_ms, $2), maybe_delivered = 1
+         WHERE channel = $3 AND key = $4 AND seq BETWEEN $5 AND $6 AND status IN ('pending', 'claimed')",
+    )
+    .bind(int(ask.now_ms.saturating_add(millis(CLAIM))))
+    .bind(int(ask.now_ms))
+    .bind(ask.channel)
+    .bind(key)
+    .bind(seq)
+    .bind(last)
+    .execute(&mut **tx)
+    .await?;
+    rows.iter().map(read).collect()
+}
+
+/// The newest row that goes together with the oldest one: those that are due, up to the first that is not.
+async fn last_of(tx: &mut Tx, ask: &Ask<'_>, key: &str, seq: i64) -> Result<i64, StoreError> {
+    let rows = sqlx::query(
+        "SELECT seq, CASE WHEN status = 'pending' THEN next_at_ms ELSE claimed_until_ms END FROM outbox
+         WHERE channel = $1 AND key = $2 AND seq > $3 AND status IN ('pending', 'claimed')
+         ORDER BY seq LIMIT $4",
+    )
+    .bind(ask.channel)
+    .bind(key)
+    .bind(seq)
+    .bind(MERGED - 1)
+    .fetch_all(&mut **tx)
+    .await?;
+    let mut last = seq;
+    for row in rows {
+        if row.try_get::<i64, _>(1)? > int(ask.now_ms) {
+            break;
+        }
+        last = row.try_get(0)?;
+    }
+    Ok(last)
+}
+
+fn read(row: &AnyRow) -> Result<Claimed, StoreError> {
+    let number = |at: usize| uint(row.try_get(at)?);
+    Ok(Claimed {
+        message: row.try_get(0)?,
+        channel: row.try_get(1)?,
+        key: row.try_get(2)?,
+        seq: row.try_get(3)?,
+        attempts: u32::try_from(number(4)?).unwrap_or(u32::MAX),
+        first_at_ms: number(5)?,
+        at_ms: number(6)?,
+        maybe_delivered: number(7)? != 0,
+        body: row.try_get(8)?,
+    })
+}
+
+/// Writes down how an attempt ended, for all that went together.
+///
+/// # Errors
+/// When the store fails: the claim expires, and it is sent again with the same id.
+pub(crate) async fn settle(
+    store: &Store,
+    rows: &[Claimed],
+    end: &End,
+    now_ms: u64,
+) -> Result<(), StoreError> {
+    let mut tx = store.begin().await?;
+    for row in rows {
+        let (status, next_at_ms, error, arrived) = match end {
+            End::Delivered => ("delivered", None, None, true),
+            End::Superseded => ("superseded", None, None, row.maybe_delivered),
+            End::Retry { at_ms, error, arrived } => {
+                ("pending", Some(int(*at_ms)), Some(error.as_str()), *arrived)
+            }
+            End::Dead { error, arrived } => ("dead", None, Some(error.as_str()), *arrived),
+        };
+        let delivered_at_ms = (*end == End::Delivered).then(|| int(now_ms));
+        sqlx::query(
+            "UPDATE outbox SET status = $1, next_at_ms = COALESCE($2, next_at_ms), last_error = $3,
+                    maybe_delivered = $4, delivered_at_ms = $5, claimed_until_ms = NULL
+             WHERE message = $6 AND channel = $7 AND status IN ('pending', 'claimed')",
+        )
+        .bind(status)
+        .bind(next_at_ms)
+        .bind(error)
+        .bind(i64::from(arrived || row.maybe_delivered))
+        .bind(delivered_at_ms)
+        .bind(&row.message)
+        .bind(&row.channel)
+        .execute(&mut *tx)
+        .await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Takes back what was claimed by a process that is no more, without waiting for the claims to expire. Only where one
+/// process at a time has the store.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn release(store: &Store) -> Result<(), StoreError> {
+    let mut tx = store.begin().await?;
+    sqlx::query(
+        "UPDATE outbox SET status = 'pending', claimed_until_ms = NULL WHERE status = 'claimed'",
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(tx.commit().await?)
+}
+
+/// The documents that wait behind a row, oldest first: those of its key, which one of them may make needless.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn behind(store: &Store, row: &Claimed) -> Result<Vec<String>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT message.body FROM outbox AS row JOIN message ON message.id = row.message
+         WHERE row.channel = $1 AND row.key = $2 AND row.seq > $3 AND row.status IN ('pending', 'claimed')
+         ORDER BY row.seq LIMIT $4",
+    )
+    .bind(&row.channel)
+    .bind(&row.key)
+    .bind(row.seq)
+    .bind(MERGED)
+    .fetch_all(store.reader())
+    .await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Tries again at once what was given up, or waits: one message, or all that is dead. Gives the number of rows.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn retry(
+    store: &Store,
+    message: Option<&str>,
+    now_ms: u64,
+) -> Result<u64, StoreError> {
+    let mut tx = store.begin().await?;
+    let done = sqlx::query(
+        "UPDATE outbox SET status = 'pending', next_at_ms = $1, attempts = 0, first_at_ms = NULL
+         WHERE (status = 'dead' AND ($2 IS NULL OR message = $2)) OR (status = 'pending' AND message = $2)",
+    )
+    .bind(int(now_ms))
+    .bind(message)
+    .execute(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    Ok(done.rows_affected())
+}
+
+/// Sends nothing there any more, until it is enabled. Gives whether that is news.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn disable(
+    store: &Store,
+    channel: &str,
+    reason: &str,
+    now_ms: u64,
+) -> Result<bool, StoreError> {
+    let mut tx = store.begin().await?;
+    let done = sqlx::query(
+        "INSERT INTO channel (name, disabled_at, reason) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+    )
+    .bind(channel)
+    .bind(int(now_ms / 1_000))
+    .bind(reason)
+    .execute(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Sends there again, also what has waited. Gives whether it was disabled.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn enable(store: &Store, channel: &str) -> Result<bool, StoreError> {
+    let mut tx = store.begin().await?;
+    let done =
+        sqlx::query("DELETE FROM channel WHERE name = $1").bind(channel).execute(&mut *tx).await?;
+    tx.commit().await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// A channel to which nothing is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Disabled {
+    pub(crate) name: String,
+    /// In unix seconds.
+    pub(crate) since: u64,
+    pub(crate) reason: String,
+}
+
+/// All of these.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn disabled(store: &Store) -> Result<Vec<Disabled>, StoreError> {
+    let rows = sqlx::query("SELECT name, disabled_at, reason FROM channel ORDER BY name")
+        .fetch_all(store.reader())
+        .await?;
+    let read = |row: &AnyRow| {
+        Ok(Disabled {
+            name: row.try_get(0)?,
+            since: uint(row.try_get(1)?)?,
+            reason: row.try_get(2)?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// How a channel stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Depth {
+    /// Rows by status.
+    pub(crate) rows: BTreeMap<String, u64>,
+    /// When the oldest that waits was put there, in unix milliseconds.
+    pub(crate) oldest_ms: Option<u64>,
+}
+
+/// How the channels stand that anything was ever put there for.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn depths(store: &Store) -> Result<BTreeMap<String, Depth>, StoreError> {
+    let mut depths = BTreeMap::<String, Depth>::new();
+    let rows = sqlx::query("SELECT channel, status, COUNT(*) FROM outbox GROUP BY channel, status")
+        .fetch_all(store.reader())
+        .await?;
+    for row in rows {
+        let depth = depths.entry(row.try_get(0)?).or_default();
+        depth.rows.insert(row.try_get(1)?, uint(row.try_get(2)?)?);
+    }
+    let rows = sqlx::query(
+        "SELECT channel, MIN(at_ms) FROM outbox WHERE status IN ('pending', 'claimed') GROUP BY channel",
+    )
+    .fetch_all(store.reader())
+    .await?;
+    for row in rows {
+        depths.entry(row.try_get(0)?).or_default().oldest_ms = Some(uint(row.try_get(1)?)?);
+    }
+    Ok(depths)
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

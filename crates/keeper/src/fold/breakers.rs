@@ -3,7 +3,7 @@
 use super::state::{Folded, Status, column};
 use crate::store::{StoreError, Tx, blob, hash, int, uint};
 use alloy::primitives::{Address, B256, U256};
-use fusebox_bindings::{State, Word};
+use fusebox_bindings::{NEVER, State, Word};
 use sqlx::{Row as _, any::AnyRow};
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -39,6 +39,18 @@ impl Breaker {
     /// By the chain's clock: as its events tell, else as its storage does.
     pub(super) fn state_at(&self, now: u64) -> Option<State> {
         self.fold.state(now).or_else(|| self.word?.state(now).ok())
+    }
+
+    /// When it becomes half-open, where it will by itself.
+    pub(super) fn due(&self) -> Option<u64> {
+        match (self.fold.status, self.word) {
+            (Status::Unknown, Some(word))
+                if word.state(0).is_ok_and(|state| state != State::Closed) =>
+            {
+                Some(word.retry_at()).filter(|due| *due < NEVER)
+            }
+            _ => self.fold.due(),
+        }
     }
 
     /// The state by this clock, and since when it counts as open for too long.
@@ -104,7 +116,7 @@ impl Breakers {
             .rows
             .iter()
             .filter(|(_, breaker)| breaker.state == Some(State::Open))
-            .filter_map(|(slot, breaker)| Some((breaker.fold.due()?, *slot)))
+            .filter_map(|(slot, breaker)| Some((breaker.due()?, *slot)))
             .filter(|(due, _)| *due <= time)
             .collect();
         due.sort();
@@ -123,8 +135,7 @@ impl Breakers {
     pub(super) async fn undone(&mut self, tx: &mut Tx, time: u64) -> Result<Vec<Slot>, StoreError> {
         self.load(tx, "state = 'half-open' AND retry_at > $2", time).await?;
         let undone = self.rows.iter().filter(|(_, breaker)| {
-            breaker.state == Some(State::HalfOpen)
-                && breaker.fold.due().is_some_and(|due| due > time)
+            breaker.state == Some(State::HalfOpen) && breaker.due().is_some_and(|due| due > time)
         });
         Ok(undone.map(|(slot, _)| *slot).collect())
     }
@@ -184,7 +195,7 @@ impl Breakers {
             .bind(text(&breaker.final_fold)?)
             .bind(text(&breaker.fold)?)
             .bind(column(breaker.state))
-            .bind(breaker.fold.due().map(int))
+            .bind(breaker.due().map(int))
             .bind(since)
             .bind(breaker.stuck_at.map(int))
             .execute(&mut **tx)

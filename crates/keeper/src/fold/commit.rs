@@ -15,6 +15,7 @@ use crate::{
     watch::{Batch, Block, Sighting, Walked},
 };
 use alloy::primitives::{Address, B256};
+use fusebox_bindings::State;
 use serde_json::{Value, json};
 use sqlx::Row;
 use std::collections::{BTreeMap, BTreeSet};
@@ -477,11 +478,28 @@ impl Step<'_> {
         for slot in self.breakers.due(&mut self.tx, block.time).await? {
             let row = self.breakers.get(&mut self.tx, slot).await?;
             row.settle(block.time);
-            let Status::Open { opened, .. } = row.fold.status else { continue };
+            let (status, due, label, threshold) =
+                (row.fold.status, row.due(), row.label.clone(), row.fold.threshold);
             let Some(source) = self.contract(slot.0).await? else { continue };
             if source.is_history(block.number) || !self.tells(&source) {
                 continue;
             }
+            let Status::Open { opened, .. } = status else {
+                // Known from its storage: it opened before anybody watched.
+                let label = label.or(source.label);
+                let told = Told {
+                    kind: AlertType::BreakerHalfOpen,
+                    phase: Phase::Seen,
+                    label: label.as_deref(),
+                    state: Some(State::HalfOpen),
+                    threshold,
+                };
+                let cause = due.unwrap_or_default().to_string();
+                let message =
+                    self.ledger.of_breaker(slot, block, &cause, told, json!({ "retry_at": due }));
+                self.tell(&message, Phase::Seen).await?;
+                continue;
+            };
             let query = format!(
                 "SELECT {COLUMNS} FROM fact WHERE chain_id = $1 AND block_hash = $2 AND log_index = $3"
             );

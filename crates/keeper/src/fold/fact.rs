@@ -59,7 +59,7 @@ impl Fact {
     pub(crate) fn of_row(row: &AnyRow) -> Result<Self, StoreError> {
         let raw: Vec<u8> = row.try_get("raw")?;
         let (topics, data) = parts(&raw)?;
-        let hash_of = |name| Ok::<_, StoreError>(hash::<32>(&row.try_get::<Vec<u8>, _>(name)?)?);
+        let hash_of = |name| hash::<32>(&row.try_get::<Vec<u8>, _>(name)?);
         let block = Block {
             number: uint(row.try_get("block_number")?)?,
             hash: hash_of("block_hash")?,

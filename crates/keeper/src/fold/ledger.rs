@@ -401,6 +401,7 @@ pub(super) async fn facts_of(
 }
 
 /// The machine's clock, for when rows are to be sent. What is true of a chain goes by its own.
+#[expect(clippy::disallowed_methods, reason = "channels live in this time")]
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

@@ -81,13 +81,10 @@ impl Ledger {
             let (label, is_listed) = (breaker.label.clone(), breaker.is_listed);
             let (threshold, state) = (breaker.fold.threshold, breaker.state_at(block.time));
             let is_watched = self.is_read_back(slot.0);
-            let retry_at = match state {
-                Some(fusebox_bindings::State::Closed) | None => None,
-                Some(_) => Some(int(word.retry_at())),
-            };
+            let due = breaker.due().map(int);
             sqlx::query(
                 "UPDATE breaker SET word = $4, word_number = $5, word_hash = $6, state = $7, drift = $8,
-                   retry_at = COALESCE(retry_at, $9)
+                   retry_at = $9
                  WHERE chain_id = $1 AND contract = $2 AND breaker = $3",
             )
             .bind(int(self.chain.id))
@@ -99,7 +96,7 @@ impl Ledger {
             .bind(blob(block.hash))
             .bind(super::state::column(state))
             .bind(difference.as_deref().filter(|_| is_sure && is_watched))
-            .bind(retry_at)
+            .bind(due)
             .execute(&mut *tx)
             .await?;
             let Some(difference) = difference.filter(|_| is_sure && is_listed && is_watched) else {

@@ -139,7 +139,7 @@ impl Ledger {
         put("chain", self.chain.name.as_str().into());
         if let Some((contract, breaker)) = slot {
             put("key", breaker_key(&self.chain.name, *contract, *breaker).into());
-            put("breaker", crate::target::Slot(*breaker).to_string().into());
+            put("breaker", breaker.to_string().into());
         }
         put("label", told.label.into());
         put("block", block_document(block));

@@ -502,6 +502,11 @@ async fn what_no_event_told_is_known_from_storage() {
     let open = (U256::from(1) | (U256::from(3) << 24)) | (U256::from(5_000) << 72);
     bench.ledger.read_back(block(100, 0), &[((HOST, slot(1)), open)]).await.unwrap();
     assert_eq!(bench.state(1).await, "open");
+    bench.append(499, 0, 0, vec![]).await;
+    assert_eq!(bench.state(1).await, "open");
+    bench.append(500, 0, 0, vec![]).await;
+    assert_eq!(bench.state(1).await, "half-open");
+    assert_eq!(bench.told().await, lines(&[("seen breaker.half_open", 500)]));
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use crate::{
 use alloy::primitives::{B256, hex};
 use fusebox_bindings::{LATCH, NEVER, ONCE_PER_BLOCK, PROBE_ONLY};
 use serde::Serialize;
+use serde_json::Value;
 use std::io::{self, Write as _};
 
 /// Prints an error and all that led to it.
@@ -79,6 +80,86 @@ pub(crate) fn utc(seconds: u64) -> String {
 /// How many of a thing: `1 contract`, `2 contracts`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A message for a person, on one line.
+#[allow(dead_code, reason = "grows into `run` step by step")]
+pub(crate) fn message(body: &Value) -> String {
+    let data = &body["data"];
+    let word = |value: &Value| value.as_str().map(ToOwned::to_owned);
+    let block = &data["block"];
+    let time = block["time"].as_u64().map(utc).or_else(|| word(&body["timestamp"]));
+    let mut line = time.unwrap_or_default();
+    let mut put = |part: String| {
+        line.push_str("  ");
+        line.push_str(&part);
+    };
+    if let Some(number) = block["number"].as_u64() {
+        put(format!("block {number}"));
+    }
+    let slot = word(&data["breaker"]).and_then(|slot| slot.parse().ok());
+    let name =
+        [word(&data["label"]), word(&data["contract"]), slot.map(|slot| Slot(slot).to_string())];
+    let name: Vec<String> = name.into_iter().flatten().collect();
+    match name.is_empty() {
+        true => data["chain"].as_str().into_iter().for_each(|chain| put(chain.to_owned())),
+        false => put(name.join(" ")),
+    }
+    let what = what(body["type"].as_str().unwrap_or_default(), data);
+    put(match data["phase"].as_str() {
+        Some("retracted") => format!("RETRACTED, its block left the chain: {what}"),
+        Some("final") => format!("final: {what}"),
+        _ => what,
+    });
+    line
+}
+
+/// What happened, in words.
+#[allow(dead_code, reason = "grows into `run` step by step")]
+fn what(kind: &str, data: &Value) -> String {
+    let retry_at = data["retry_at"].as_u64();
+    match kind {
+        "breaker.opened" => {
+            let cause = data["cause"].as_str().unwrap_or("for no known cause");
+            let now = data["block"]["time"].as_u64().unwrap_or_default();
+            match retry_at {
+                Some(retry_at) if retry_at < NEVER => {
+                    let wait = retry_at.saturating_sub(now);
+                    format!("opened: {cause}; retry at {}, in {wait} s", utc(retry_at))
+                }
+                _ => format!("opened: {cause}; stays open until reset"),
+            }
+        }
+        "breaker.half_open" => format!("half-open since {}", utc(retry_at.unwrap_or_default())),
+        "breaker.closed" => "closed".to_owned(),
+        "breaker.configured" => {
+            let config = &data["config"];
+            let number = |name: &str| config[name].as_u64().unwrap_or_default();
+            format!(
+                "configured: threshold {}, cooldown {} s up to {} s, {} good probes to close, window {} s, flags: {}",
+                number("failure_threshold"),
+                number("cooldown"),
+                number("max_cooldown"),
+                number("success_threshold"),
+                number("window"),
+                flags(u8::try_from(number("flags")).unwrap_or(u8::MAX))
+            )
+        }
+        "breaker.stuck" => {
+            format!("open for {} s", data["open_for"].as_u64().unwrap_or_default())
+        }
+        "breaker.unknown_log" => format!(
+            "warning: a log that has a breaker's topic and not its shape: {}, topics {}, {} bytes of data {}",
+            data["fact"].as_str().unwrap_or_default(),
+            data["topics"],
+            data["log_bytes"],
+            data["log_data"].as_str().unwrap_or_default()
+        ),
+        _ => {
+            let more = ["summary", "drift", "reason"].iter().find_map(|name| data[*name].as_str());
+            more.map_or_else(|| kind.to_owned(), |more| format!("{kind}: {more}"))
+        }
+    }
 }
 
 /// A notice for a person, on one line.

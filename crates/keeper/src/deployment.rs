@@ -36,7 +36,8 @@ fn slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, 
     given.into_iter().map(slot).collect()
 }
 
-fn slot(id: &str) -> Option<B256> {
+/// A breaker's id, with or without its leading zeros.
+pub(crate) fn slot(id: &str) -> Option<B256> {
     let digits = id.strip_prefix("0x")?;
     let all_hex = (1..=64).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
     if !all_hex {

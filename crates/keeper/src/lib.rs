@@ -6,6 +6,7 @@
 #[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod alert;
 mod cli;
+#[allow(dead_code, reason = "grows into `run` step by step")]
 mod config;
 mod deployment;
 mod error;

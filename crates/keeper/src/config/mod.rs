@@ -1,89 +1,53 @@
-//! The configuration file: `[breaker]` and `[profile]`, which say whom to ask on which chain, and how; and `rules`, a file
-//! of rules about what nodes' errors mean.
+//! The configuration file: the nodes and how to ask them (`[breaker]`, `[profile]`, `rules`), which are the pool's, and what is
+//! watched and who is told, which are the keeper's.
 //!
-//! What the keys mean and which values are valid is the business of `fusebox-rpc`. Here the file is found, secrets are
-//! filled in from where they are kept, and each problem gets the line it is on. All problems are told at once, and none
-//! of them with a value: it may be a key.
+//! What the pool's keys mean is the business of `fusebox-rpc`. Here the file is found, secrets are filled in from where
+//! they are kept, and each problem gets the line it is on. All problems are told at once, and none of them with a value:
+//! it may be a key.
 
+mod chain;
+mod channel;
 mod document;
+mod draft;
+mod effective;
 mod fill;
-#[allow(dead_code, reason = "grows into `run` step by step")]
+mod overrides;
+mod read;
+mod section;
 mod settings;
+pub(crate) mod shorthand;
+mod value;
 
-#[allow(unused_imports, reason = "grows into `run` step by step")]
+pub(crate) use overrides::Overrides;
 pub(crate) use settings::*;
 
 use crate::Refusal;
-use document::{Document, Places};
-use fill::{Filler, Sources};
-use fusebox_rpc::{ConfigErrors, RpcConfig, Rules, Scrubber};
-use serde_json::Value;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use chain::Around;
+use draft::{Draft, File};
+use fusebox_rpc::{ConfigErrors, RpcConfig, Rules};
+use section::Section;
+use serde_json::{Map, Value, json};
+use std::path::Path;
 
-/// The key of the user's rules.
-const RULES: &str = "rules";
-
-/// A valid configuration, and where in the file its keys are.
+/// The nodes of a file: all that a proxy needs.
 #[derive(Debug)]
-pub(crate) struct Config {
+pub(crate) struct Pools {
     pub(crate) rpc: RpcConfig,
     /// The shipped ones, with the user's on top.
     pub(crate) rules: Rules,
     file: File,
 }
 
-/// What is needed to point at a problem.
-#[derive(Debug)]
-struct File {
-    path: PathBuf,
-    places: Places,
-    /// What was filled in: a message of others may quote it.
-    secrets: Scrubber,
-}
-
-impl Config {
-    /// Reads a file.
+impl Pools {
+    /// Reads the pool's part of a file. What else is in it may have secrets that are not here.
     ///
     /// # Errors
     /// [`Refusal::Configuration`] with all that is wrong, a line each: `file:line:column: key: what, and what to do`.
     pub(crate) fn read(path: &Path) -> Result<Self, Refusal> {
-        let refuse = |why| Refusal::Configuration(format!("{}: {why}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| {
-            refuse(format!("cannot be read: {error}; give the file with --config"))
-        })?;
-        let Document { value, places } = Document::parse(&text).map_err(|place| {
-            Refusal::Configuration(format!(
-                "{}:{place}: is not TOML from here on: look for a missing quote or bracket, and for a key that is there twice",
-                path.display()
-            ))
-        })?;
-        let mut filler = Filler::new(Sources::of(path));
-        let mut value = filler.fill(value);
-        let Filler { problems: unfilled, secrets, .. } = filler;
-        let file = File { path: path.to_owned(), places, secrets };
-        let mut problems: Vec<(String, String)> = Vec::new();
-        let own = value.as_object_mut().and_then(|fields| fields.remove(RULES));
-        let rules = own.map_or(Ok(Rules::shipped().clone()), |own| rules(&own, path));
-        let rules = rules.map_err(|problem| problems.push((RULES.to_owned(), problem))).ok();
-        let rpc = match RpcConfig::from_value(value) {
-            Ok(rpc) => Some(rpc),
-            Err(ConfigErrors(errors)) => {
-                // What could not be filled in is wrong for that reason alone.
-                let errors = errors
-                    .into_iter()
-                    .filter(|error| !unfilled.iter().any(|(key, _)| *key == error.key));
-                problems.extend(errors.map(|error| (error.key, error.problem.to_string())));
-                None
-            }
-        };
-        problems.extend(unfilled);
-        match rpc.zip(rules) {
-            Some((rpc, rules)) if problems.is_empty() => Ok(Self { rpc, rules, file }),
-            _ => Err(file.refuse(problems)),
-        }
+        let mut draft = Draft::open(path, &draft::POOL)?;
+        let pools = draft.pools();
+        let ((rpc, rules), file) = draft.settle(pools)?;
+        Ok(Self { rpc, rules, file })
     }
 
     /// What is wrong with a valid file all the same, as settings that a breaker cannot have.
@@ -94,27 +58,106 @@ impl Config {
     }
 }
 
-/// The shipped rules with those of a file on top, which is named relative to the configuration.
-fn rules(named: &Value, config: &Path) -> Result<Rules, String> {
-    let name = named.as_str().ok_or("is no text; name a file of rules")?;
-    let path = config.parent().unwrap_or(Path::new("")).join(name);
-    let shown = path.display();
-    let text = fs::read_to_string(&path)
-        .map_err(|error| format!("the file {shown} cannot be read: {}", error.kind()))?;
-    Rules::shipped().with(&text).map_err(|error| format!("the file {shown}: {error}"))
+/// A valid configuration of a keeper.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) pools: Pools,
+    pub(crate) settings: Settings,
+    /// The same for people: with defaults, with references as they are written, and without any secret.
+    pub(crate) effective: Value,
 }
 
-impl File {
-    /// Problems by key, in the order of the file.
-    fn refuse(&self, problems: Vec<(String, String)>) -> Refusal {
-        let mut found: Vec<_> = problems
-            .into_iter()
-            .map(|(key, problem)| (self.places.of(&key), key, self.secrets.scrub(&problem)))
-            .collect();
-        found.sort();
-        let lines = found.iter().map(|(place, key, problem)| {
-            format!("{}:{place}: {key}: {problem}", self.path.display())
+impl Config {
+    /// Reads a file, with the command line on top of it.
+    ///
+    /// # Errors
+    /// As [`Pools::read`], and [`Refusal::Usage`] where the command line does not fit the file.
+    pub(crate) fn read(path: &Path, overrides: &Overrides<'_>) -> Result<Self, Refusal> {
+        let sections = [&draft::POOL[..], &draft::KEEPER[..]].concat();
+        let mut draft = Draft::open(path, &sections)?;
+        overrides.replace_nodes(&mut draft)?;
+        let shown = draft.take_shown_pool();
+        let pools = draft.pools();
+        let problems = section::Problems::default();
+        let (settings, effective) = {
+            let around = Around {
+                folder: draft.folder(),
+                rpc: pools.as_ref().map(|(rpc, _)| rpc),
+                is_remote_fine: overrides.allow_remote || overrides.listen.is_some(),
+            };
+            let mut root = Section::root(draft.written.clone(), draft.filled.clone(), &problems);
+            let settings = read::settings(&mut root, &around);
+            (settings, root.finish())
+        };
+        draft.add(problems.into_inner());
+        let (((rpc, rules), mut settings), file) =
+            draft.settle(pools.map(|pools| (pools, settings)))?;
+        let mut effective = effective;
+        if let Value::Object(effective) = &mut effective {
+            effective.extend(shown);
+        }
+        overrides.apply(&mut settings, &mut effective)?;
+        Ok(Self { pools: Pools { rpc, rules, file }, settings, effective })
+    }
+
+    /// What a command line says alone, as if a file did: nodes of one chain, what is watched on it, and nobody to tell.
+    ///
+    /// # Errors
+    /// [`Refusal::Configuration`] for a deployment file that cannot be used, [`Refusal::Usage`] for the rest.
+    pub(crate) fn bare(
+        rpc: RpcConfig,
+        chain: u64,
+        watch: Value,
+        overrides: &Overrides<'_>,
+    ) -> Result<Self, Refusal> {
+        let name = chain.to_string();
+        let written = json!({
+            "chain": { &name: { "id": chain, "profile": shorthand::PROFILE, "watch": watch } },
+            "store": { "url": "sqlite::memory:" },
         });
-        Refusal::Configuration(lines.collect::<Vec<_>>().join("\n"))
+        let written = written.as_object().cloned().unwrap_or_default();
+        let problems = section::Problems::default();
+        let around = Around { folder: Path::new(""), rpc: Some(&rpc), is_remote_fine: true };
+        let mut root = Section::root(written.clone(), written, &problems);
+        let mut settings = read::settings(&mut root, &around);
+        let mut effective = root.finish();
+        drop(root);
+        let problems = problems.into_inner();
+        if !problems.is_empty() {
+            let problems = problems.into_iter().map(|(_, what)| what).collect::<Vec<_>>();
+            return Err(Refusal::Configuration(problems.join("\n")));
+        }
+        settings.server = None;
+        if let Some(listen) = overrides.listen {
+            settings.server = Some(ServerSettings {
+                listen,
+                hosts: Vec::new(),
+                allow_remote: overrides.allow_remote,
+            });
+        }
+        overrides.apply(&mut settings, &mut effective)?;
+        let pools = Pools { rpc, rules: Rules::shipped().clone(), file: File::none() };
+        Ok(Self { pools, settings, effective })
     }
 }
+
+/// Where a file says that its store is. What else is in it does not matter, nor whether its secrets are here.
+///
+/// # Errors
+/// As [`Pools::read`].
+pub(crate) fn store(path: &Path) -> Result<StoreSettings, Refusal> {
+    let draft = Draft::open(path, &["store"])?;
+    let problems = section::Problems::default();
+    let (written, filled) = (draft.written.clone(), draft.filled.clone());
+    let mut root = Section::root(written, filled, &problems);
+    let store = root.section("store", |section| read::store(section, draft.folder()));
+    drop(root);
+    let mut draft = draft;
+    draft.add(problems.into_inner());
+    Ok(draft.settle(Some(store))?.0)
+}
+
+type Tree = Map<String, Value>;
+
+#[cfg(test)]
+mod tests;

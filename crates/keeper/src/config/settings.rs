@@ -1,5 +1,6 @@
 //! What the file says, in types: valid as far as can be seen without a chain.
 
+use crate::deployment::Deployment;
 use alloy::primitives::{Address, B256};
 use fusebox_rpc::{SecretText, SecretUrl};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
@@ -23,6 +24,21 @@ pub(crate) enum Verify {
     Receipts,
     Second,
     Off,
+}
+
+/// All that the keeper reads of the file, but for the pool.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// At least one, each with another id.
+    pub(crate) chains: Vec<ChainSettings>,
+    pub(crate) channels: Vec<ChannelSettings>,
+    pub(crate) routes: Vec<RouteSettings>,
+    pub(crate) heartbeat: Option<HeartbeatSettings>,
+    pub(crate) store: StoreSettings,
+    /// `None`: without a file, and without --listen.
+    pub(crate) server: Option<ServerSettings>,
+    pub(crate) builder: Option<BuilderSettings>,
+    pub(crate) log: LogSettings,
 }
 
 /// `[chain.NAME]`.
@@ -52,6 +68,7 @@ pub(crate) enum WatchSettings {
     /// All that a deploy script wrote.
     Deployments {
         path: PathBuf,
+        deployment: Deployment,
     },
     Contract(ContractSettings),
     Anywhere(AnywhereSettings),
@@ -160,4 +177,46 @@ pub(crate) struct ServerSettings {
     pub(crate) listen: SocketAddr,
     pub(crate) hosts: Vec<String>,
     pub(crate) allow_remote: bool,
+}
+
+/// `[builder]`.
+#[derive(Clone, Debug)]
+pub(crate) struct BuilderSettings {
+    pub(crate) status_url: SecretUrl,
+}
+
+/// `[log]`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LogSettings {
+    pub(crate) format: LogFormat,
+    pub(crate) level: LogLevel,
+}
+
+/// How lines of the log look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+/// Up to which level lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+}
+
+impl LogLevel {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
 }

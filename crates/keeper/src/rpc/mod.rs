@@ -11,14 +11,13 @@ mod relay;
 mod report;
 mod request;
 mod server;
-mod shorthand;
 mod socket;
 mod table;
 
 use crate::{
     Refusal,
     cli::{RpcArgs, RpcCommand, RpcServeArgs},
-    config::Config,
+    config::{Pools, shorthand},
     output::{log, say},
     shutdown,
 };
@@ -113,7 +112,7 @@ async fn chains(args: &RpcServeArgs) -> eyre::Result<Chains> {
     // It may be a pipe into which nobody has written yet.
     let config = {
         let file = file.clone();
-        spawn_blocking(move || Config::read(&file)).await??
+        spawn_blocking(move || Pools::read(&file)).await??
     };
     let profile = &args.profile;
     if !config.rpc.profiles.contains_key(profile) {

@@ -1,4 +1,4 @@
-//! A proxy without a file: one chain, and the URLs of its nodes.
+//! Nodes without a file: one chain, and their URLs.
 
 use crate::{
     Refusal,
@@ -6,12 +6,12 @@ use crate::{
     output::log,
 };
 use fusebox_rpc::{ConfigErrors, RpcConfig, SecretUrl};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time::sleep;
 
 /// The profile that the nodes are in, as in a file.
-pub(super) const PROFILE: &str = "default";
+pub(crate) const PROFILE: &str = "default";
 
 /// How soon nodes of which none answers are asked again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// # Errors
 /// [`Refusal::Usage`] for a URL that cannot be used, [`Refusal::Identity`] for nodes of several chains. While none
 /// answers it waits, unless the chain is given.
-pub(super) async fn config(urls: &[SecretUrl], chain: Option<u64>) -> eyre::Result<RpcConfig> {
+pub(crate) async fn config(urls: &[SecretUrl], chain: Option<u64>) -> eyre::Result<RpcConfig> {
     let names = names(urls);
     // The URLs are judged before they are asked.
     let config = make(urls, &names, chain.unwrap_or(1))?;
@@ -31,14 +31,25 @@ pub(super) async fn config(urls: &[SecretUrl], chain: Option<u64>) -> eyre::Resu
     }
 }
 
+/// What a file would say of them.
+///
+/// # Errors
+/// [`Refusal::Usage`] for a URL that cannot be used.
+pub(super) fn providers(urls: &[SecretUrl]) -> Result<Value, Refusal> {
+    let names = names(urls);
+    make(urls, &names, 1)?;
+    Ok(table(urls, &names))
+}
+
+fn table(urls: &[SecretUrl], names: &[String]) -> Value {
+    let provider =
+        |(url, name): (&SecretUrl, &String)| json!({ "name": name, "http": url.expose() });
+    urls.iter().zip(names).map(provider).collect()
+}
+
 fn make(urls: &[SecretUrl], names: &[String], chain: u64) -> Result<RpcConfig, Refusal> {
-    let providers: Vec<_> = urls
-        .iter()
-        .zip(names)
-        .map(|(url, name)| json!({ "name": name, "http": url.expose() }))
-        .collect();
     let mut chains = BTreeMap::new();
-    chains.insert(chain.to_string(), json!({ "provider": providers }));
+    chains.insert(chain.to_string(), json!({ "provider": table(urls, names) }));
     RpcConfig::from_value(json!({ "profile": { PROFILE: { "chain": chains } } })).map_err(
         |ConfigErrors(errors)| {
             let lines = errors.iter().map(|error| match at(&error.key) {
@@ -81,7 +92,7 @@ async fn find(urls: &[SecretUrl]) -> eyre::Result<u64> {
             Err(error) if error.is::<Unanswered>() => {
                 if !told {
                     log(&format!(
-                        "{error}: no node has told its chain yet, trying again. With --chain the proxy starts without them"
+                        "{error}: no node has told its chain yet, trying again. With --chain it starts without them"
                     ));
                     told = true;
                 }

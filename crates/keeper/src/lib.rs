@@ -12,6 +12,9 @@ mod deployment;
 mod error;
 #[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod fold;
+#[allow(dead_code, reason = "grows into `run` step by step")]
+mod metrics;
+#[allow(dead_code, reason = "grows into `run` step by step")]
 mod node;
 mod output;
 mod rpc;
@@ -22,6 +25,7 @@ mod status;
 #[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod store;
 mod target;
+#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 pub mod watch;
 
 pub use cli::Cli;

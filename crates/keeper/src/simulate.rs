@@ -6,7 +6,7 @@ use crate::{
     fold::{Fold, Notice, What},
     node::Nodes,
     output, shutdown,
-    watch::{Fact, Watch},
+    watch::{Fact, OldWatch as Watch},
 };
 use comfy_table::{Table, presets};
 use eyre::WrapErr as _;

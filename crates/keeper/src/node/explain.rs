@@ -65,6 +65,11 @@ pub(crate) fn is_turned_away(error: &TransportError) -> bool {
     pool_error(error).is_some_and(open)
 }
 
+/// Whether the node is known to be on another chain.
+pub(crate) fn is_of_another_chain(error: &TransportError) -> bool {
+    matches!(pool_error(error), Some(PoolError::Rejected(Rejection::ForcedOpen)))
+}
+
 /// Whether a node refuses logs because they are too many. The words decide, and the pool knows them.
 pub(crate) fn is_too_much(error: &TransportError) -> bool {
     if let Some(PoolError::Exhausted { attempts }) = pool_error(error) {

@@ -8,20 +8,34 @@ mod endpoints;
 mod explain;
 
 pub(crate) use endpoints::{Endpoints, Expected, Unanswered};
-pub(crate) use explain::{explain, is_too_much, is_turned_away, transport_error};
+pub(crate) use explain::{
+    explain, is_of_another_chain, is_too_much, is_turned_away, transport_error,
+};
 
 use crate::{Refusal, output::log};
 use alloy::{
-    providers::{ProviderBuilder, RootProvider},
+    eips::BlockNumberOrTag,
+    primitives::B256,
+    providers::{Provider, ProviderBuilder, RootProvider},
+    rpc::client::RpcClient,
     transports::{TransportError, http::reqwest::Url},
 };
-use fusebox_rpc::{Pool, PoolEvent, Servers};
+use fusebox_rpc::{
+    CallOptions, ConfigErrors, EndpointStatus, Pool, PoolEvent, RpcConfig, Rules, Servers, Wake,
+};
+use futures_util::Stream;
 use serde_json::json;
 use std::{collections::BTreeSet, convert::Infallible, sync::Arc, time::Duration};
 use tokio::{sync::oneshot, time};
 
 /// A node this far behind is not worth changing for: blocks take a moment to travel. The pool's default, too.
 const MAX_LAG: u64 = 3;
+
+/// A lone node is not probed more often: there is nobody to turn to, and each call of it answers the same question.
+const LONE_PROBE: Duration = Duration::from_secs(600);
+
+/// How often a pool asks for the head by itself, for those who wait for wake-ups. The watch does so already.
+const NO_POLL: Duration = Duration::from_secs(86_400);
 
 /// How often the pool is asked for what an operator must know.
 const NEWS: Duration = Duration::from_secs(1);
@@ -36,6 +50,8 @@ pub(crate) struct Nodes {
     pub(crate) left_out: Arc<[String]>,
     each: Arc<[Node]>,
     pool: Pool,
+    /// Whether some tell of new blocks by themselves.
+    pub(crate) has_hints: bool,
 }
 
 /// One of them: for reads that have to agree.
@@ -44,8 +60,16 @@ pub(crate) struct Node {
     pub(crate) provider: RootProvider,
     /// What may be printed of where it is.
     pub(crate) host: String,
-    name: String,
+    /// What metrics call it.
+    pub(crate) name: String,
     pool: Pool,
+}
+
+impl Node {
+    /// For batches that leave as one request: behind a balancer, two requests may be answered by two nodes.
+    pub(crate) fn whole_batches(&self) -> RpcClient {
+        self.pool.with(CallOptions::new().whole_batch()).client()
+    }
 }
 
 impl Nodes {
@@ -68,7 +92,73 @@ impl Nodes {
             let Given { name, host, .. } = one.clone();
             each.push(Node { provider: provider(&pool), host, name, pool });
         }
-        Ok(Self { chain, any: provider(&pool), left_out: left_out.into(), each: each.into(), pool })
+        let any = provider(&pool);
+        let (left_out, each) = (left_out.into(), each.into());
+        Ok(Self { chain, any, left_out, each, pool, has_hints: false })
+    }
+
+    /// The nodes of a chain of a profile.
+    pub(crate) fn configured(
+        config: &RpcConfig,
+        profile: &str,
+        chain: u64,
+        servers: &Servers,
+        rules: &Rules,
+    ) -> Result<Self, ConfigErrors> {
+        let mut config = config.clone();
+        let mut providers = Vec::new();
+        if let Some(found) =
+            config.profiles.get_mut(profile).and_then(|profile| profile.chains.get_mut(&chain))
+        {
+            found.block_time = Some(NO_POLL);
+            if found.providers.len() == 1 {
+                found.probe_interval = LONE_PROBE;
+            }
+            providers.clone_from(&found.providers);
+        }
+        let make = |config: &RpcConfig| {
+            Pool::from_config_with(config, profile, chain, servers, rules.clone())
+        };
+        let pool = make(&config)?;
+        let mut each = Vec::new();
+        let has_hints = providers.iter().any(|provider| provider.ws.is_some());
+        for one in &providers {
+            let mut alone = config.clone();
+            alone.profiles.retain(|name, _| name == profile);
+            for profile in alone.profiles.values_mut() {
+                for chain in profile.chains.values_mut() {
+                    chain.providers = vec![one.clone()];
+                }
+            }
+            let pool = if providers.len() == 1 { pool.clone() } else { make(&alone)? };
+            let (name, host) = (one.name.clone(), one.name.clone());
+            each.push(Node { provider: provider(&pool), host, name, pool });
+        }
+        let any = provider(&pool);
+        Ok(Self { chain, any, left_out: Arc::default(), each: each.into(), pool, has_hints })
+    }
+
+    /// The pool over all of them.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// New blocks, as early as a node tells of them by itself.
+    pub(crate) fn wakeups(&self) -> impl Stream<Item = Wake> + Send + use<> {
+        self.pool.wakeups()
+    }
+
+    /// The hash of block 0, as the first node says it that can.
+    pub(crate) async fn genesis(&self) -> Result<Option<B256>, TransportError> {
+        let first = self
+            .first_with(async |node| node.get_block_by_number(BlockNumberOrTag::Number(0)).await);
+        Ok(first.await?.map(|block| block.header.hash))
+    }
+
+    /// Each node and what the pool knows of it.
+    pub(crate) fn status(&self) -> Vec<(Node, EndpointStatus)> {
+        // Of a node with two endpoints the WebSocket comes after all others.
+        self.each.iter().cloned().zip(self.pool.status()).collect()
     }
 
     /// Where they are, for a person.
@@ -79,6 +169,11 @@ impl Nodes {
     /// All of them, the one to follow first: not behind the furthest head, and fit in the pool's eyes. A node that only
     /// claims a head is found out by the blocks it cannot show.
     pub(crate) fn ranked(&self) -> Vec<Node> {
+        self.ranked_after(None, MAX_LAG)
+    }
+
+    /// The same; the one that is followed stays the first unless it is too far behind.
+    pub(crate) fn ranked_after(&self, followed: Option<&str>, max_lag: u64) -> Vec<Node> {
         if let [lone] = &*self.each {
             return vec![lone.clone()];
         }
@@ -88,7 +183,8 @@ impl Nodes {
         let fittest = self.pool.pin().ok().map(|pin| pin.provider());
         let mut ranked: Vec<_> = self.each.iter().cloned().zip(heads).collect();
         ranked.sort_by_key(|(node, shown)| {
-            (head - shown > MAX_LAG, fittest.as_deref() != Some(node.name.as_str()))
+            let name = Some(node.name.as_str());
+            (head - shown > max_lag, followed != name, fittest.as_deref() != name)
         });
         ranked.into_iter().map(|(node, _)| node).collect()
     }
@@ -193,7 +289,10 @@ fn pool(chain: u64, given: &[Given], is_lone: bool, servers: &Servers) -> Result
     builder = match is_lone {
         // There is nobody to turn to meanwhile: a breaker would only make a node that is back wait, and a short deadline
         // would fail a slow one.
-        true => builder.breaker("mode", "disabled").set("deadlines", json!({ "attempt": "10s" })),
+        true => builder
+            .breaker("mode", "disabled")
+            .set("probe_interval", format!("{}s", LONE_PROBE.as_secs()))
+            .set("deadlines", json!({ "attempt": "10s" })),
         // Others answer meanwhile. Looked at again within seconds: a keeper must not be left with a worse node for long.
         false => builder
             .breaker("cooldown", "1s")

@@ -7,7 +7,7 @@ use crate::{
     node::{Endpoints, Unanswered, explain, transport_error},
     output::{self, count, log, say},
     target::{Key, Listed, Resolved, Target, word},
-    watch::{Block, Fact, Watch, block},
+    watch::{Block, Fact, OldWatch as Watch, block},
 };
 use alloy::providers::Provider;
 use std::{collections::BTreeMap, time::Duration};

@@ -6,6 +6,7 @@ use alloy::{
     sol_types::SolEvent,
 };
 use fusebox_bindings::events;
+use std::collections::BTreeMap;
 
 const TOPICS: [B256; 3] = [
     events::Opened::SIGNATURE_HASH,
@@ -13,9 +14,23 @@ const TOPICS: [B256; 3] = [
     events::Configured::SIGNATURE_HASH,
 ];
 
+/// A filter with more addresses is refused by common nodes, and slow on others: then all contracts are asked for.
+const MAX_ADDRESSES: usize = 200;
+
+/// An emptiness that is less likely by chance than this is not believed at once.
+const UNLIKELY: f64 = 0.001;
+
+/// The bits that an address or a topic sets in a bloom.
+const BITS: i32 = 3;
+
 /// The events of breakers, in these contracts or in all.
-#[derive(Debug)]
-pub(super) struct Wanted(Option<Vec<Address>>);
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    /// With the first block of each that matters.
+    contracts: BTreeMap<Address, u64>,
+    /// The first block from which all matter.
+    anywhere: Option<u64>,
+}
 
 /// Where they are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,16 +39,49 @@ pub(super) enum Asked {
     Range { from: u64, to: u64 },
 }
 
+/// What a bloom says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bloomed {
+    /// There are none.
+    Excluded,
+    /// There are some, or so much else that it may look so.
+    Possible,
+    /// There are some, unless by a chance of less than one in a thousand.
+    Likely,
+}
+
 impl Wanted {
+    /// From the first block on.
     pub(super) fn of(contracts: Option<Vec<Address>>) -> Self {
-        Self(contracts)
+        match contracts {
+            None => Self::new([], Some(0)),
+            Some(contracts) => Self::new(contracts.into_iter().map(|contract| (contract, 0)), None),
+        }
+    }
+
+    pub(super) fn new(
+        contracts: impl IntoIterator<Item = (Address, u64)>,
+        anywhere: Option<u64>,
+    ) -> Self {
+        Self { contracts: contracts.into_iter().collect(), anywhere }
+    }
+
+    /// One more contract.
+    pub(super) fn add(&mut self, contract: Address, start: u64) {
+        self.contracts.insert(contract, start);
+    }
+
+    /// Whether a block of this number can hold any.
+    pub(super) fn begins_by(&self, number: u64) -> bool {
+        self.anywhere.is_some_and(|start| start <= number)
+            || self.contracts.values().any(|start| *start <= number)
     }
 
     pub(super) fn filter(&self, asked: Asked) -> Filter {
         let filter = Filter::new().event_signature(TOPICS.to_vec());
-        let filter = match &self.0 {
-            Some(contracts) => filter.address(contracts.clone()),
-            None => filter,
+        let filter = match self.names_contracts() {
+            true => filter.address(self.contracts.keys().copied().collect::<Vec<_>>()),
+            false => filter,
         };
         match asked {
             Asked::Block { hash, .. } => filter.at_block_hash(hash),
@@ -41,20 +89,50 @@ impl Wanted {
         }
     }
 
-    pub(super) fn matches(&self, log: &Log) -> bool {
-        log.topic0().is_some_and(|topic| TOPICS.contains(topic))
-            && self.0.as_ref().is_none_or(|contracts| contracts.contains(&log.address()))
+    fn names_contracts(&self) -> bool {
+        self.anywhere.is_none() && self.contracts.len() <= MAX_ADDRESSES
     }
 
-    /// Whether a block with this bloom may hold any. There are chains with empty blooms above blocks with logs, so `false`
-    /// is no proof.
+    /// Whether the filter lets it through.
+    pub(super) fn asks_for(&self, log: &Log) -> bool {
+        log.topic0().is_some_and(|topic| TOPICS.contains(topic))
+            && (!self.names_contracts() || self.contracts.contains_key(&log.address()))
+    }
+
+    /// Whether it matters.
+    pub(super) fn matches(&self, log: &Log) -> bool {
+        let begun = |start: &u64| log.block_number.is_none_or(|number| *start <= number);
+        self.asks_for(log)
+            && (self.anywhere.as_ref().is_some_and(begun)
+                || self.contracts.get(&log.address()).is_some_and(begun))
+    }
+
+    /// Whether a block with this bloom may hold any.
     pub(super) fn may_be_in(&self, bloom: &Bloom) -> bool {
+        self.bloomed(bloom) != Bloomed::Excluded
+    }
+
+    /// Whether a block with this bloom holds any, as far as it tells. On busy chains blooms are nearly full and tell
+    /// little.
+    pub(super) fn bloomed(&self, bloom: &Bloom) -> Bloomed {
         let has = |bytes: &[u8]| bloom.contains_input(BloomInput::Raw(bytes));
-        TOPICS.iter().any(|topic| has(topic.as_slice()))
-            && self
-                .0
-                .as_ref()
-                .is_none_or(|contracts| contracts.iter().any(|contract| has(contract.as_slice())))
+        let is_excluded = !TOPICS.iter().any(|topic| has(topic.as_slice()))
+            || self.anywhere.is_none()
+                && !self.contracts.keys().any(|contract| has(contract.as_slice()));
+        if is_excluded {
+            return Bloomed::Excluded;
+        }
+        let ones: u32 = bloom.0.iter().map(|byte| byte.count_ones()).sum();
+        let filled = f64::from(ones) / (Bloom::len_bytes() * 8) as f64;
+        // Each pair of a contract and a topic has its own chance to look so.
+        let (pairs, bits) = match self.anywhere {
+            Some(_) => (TOPICS.len(), BITS),
+            None => (TOPICS.len() * self.contracts.len(), 2 * BITS),
+        };
+        match filled.powi(bits) * (pairs as f64) < UNLIKELY {
+            true => Bloomed::Likely,
+            false => Bloomed::Possible,
+        }
     }
 
     /// In chain order, each once and each asked for; else what is wrong with them.
@@ -69,7 +147,7 @@ impl Wanted {
             if log.removed {
                 return Err("the node gave a log of a block that left".to_owned());
             }
-            if !self.matches(log) {
+            if !self.asks_for(log) {
                 return Err(format!("the node gave a log of {}, unasked", log.address()));
             }
             match (asked, log.block_number, log.block_hash) {
@@ -83,6 +161,7 @@ impl Wanted {
                 _ => return Err("the node gave a log without its block".to_owned()),
             }
         }
+        logs.retain(|log| self.matches(log));
         Ok(logs)
     }
 }
@@ -155,5 +234,45 @@ mod tests {
         bloom.accrue_raw_log(Address::repeat_byte(3), &[TOPICS[1]]);
         assert!(wanted.may_be_in(&bloom));
         assert!(Wanted::of(None).may_be_in(&bloom));
+    }
+
+    #[test]
+    fn a_full_bloom_makes_an_empty_answer_likely_to_be_true() {
+        let one = Wanted::of(Some(vec![Address::repeat_byte(1)]));
+        let mut bloom = Bloom::ZERO;
+        bloom.accrue_raw_log(Address::repeat_byte(1), &[TOPICS[0]]);
+        assert_eq!(one.bloomed(&bloom), Bloomed::Likely);
+        assert_eq!(one.bloomed(&Bloom::repeat_byte(0xff)), Bloomed::Possible);
+        // A quarter filled: 1 in 4,096 for a pair, and there are three topics.
+        for byte in bloom.0.iter_mut().take(64) {
+            *byte = 0xff;
+        }
+        assert_eq!(one.bloomed(&bloom), Bloomed::Likely);
+        let many = Wanted::of(Some((1..=9).map(Address::repeat_byte).collect()));
+        assert_eq!(many.bloomed(&bloom), Bloomed::Possible, "nine have nine times the chance");
+        assert_eq!(Wanted::of(None).bloomed(&bloom), Bloomed::Possible, "topics alone say less");
+    }
+
+    #[test]
+    fn more_contracts_than_a_filter_takes_are_told_apart_here() {
+        let many: Vec<_> =
+            (0..=200_u64).map(|n| Address::left_padding_from(&n.to_be_bytes())).collect();
+        let wanted = Wanted::of(Some(many));
+        let range = Asked::Range { from: 5, to: 5 };
+        assert!(wanted.filter(range).address.is_empty());
+        let mut mine = log(0, TOPICS[0], 0);
+        mine.inner.address = Address::left_padding_from(&[200]);
+        let other = log(1, TOPICS[0], 1);
+        assert_eq!(wanted.checked(vec![mine.clone(), other], range).unwrap(), [mine]);
+    }
+
+    #[test]
+    fn what_a_contract_emitted_before_its_first_block_is_left_out() {
+        let wanted =
+            Wanted::new([(Address::repeat_byte(1), 5), (Address::repeat_byte(2), 6)], None);
+        let range = Asked::Range { from: 0, to: 9 };
+        let logs = vec![log(1, TOPICS[0], 0), log(2, TOPICS[0], 1)];
+        assert_eq!(wanted.checked(logs.clone(), range).unwrap(), logs[..1]);
+        assert!(!wanted.begins_by(4) && wanted.begins_by(5));
     }
 }

@@ -1,55 +1,80 @@
-//! Follows a chain and yields what it says about breakers, in chain order, without a gap and without a repeat.
+//! Follows a chain and stores what it says about breakers, in chain order, without a gap and without a repeat.
 //!
-//! History is read in ranges; the last blocks before the tip are walked one by one along their parent hashes, so that a
-//! block that left the chain is noticed by its hash and what it said is taken back. All of a tick is read from one node,
-//! so that two views are never mixed; where that node fails or contradicts itself the next one goes on where it stood.
-//! Only an answer that is empty, and need not be, is asked of a second node.
+//! Two cursors say how far: `final` is expected never to go back, `seen` is the tip and may. History up to the final block
+//! is read in ranges; from there on blocks are walked by their parents' hashes, so that one that left the chain is noticed
+//! by its hash. Everything about the head is read from one node, which is followed, so that two views are never mixed;
+//! where it fails or contradicts itself, the next one goes on where it stood.
 
 mod asked;
+mod backfill;
 #[allow(dead_code, reason = "grows into `run` step by step")]
 mod batch;
+mod book;
+mod compare;
 mod decode;
+mod finality;
+mod halt;
+mod health;
+mod identity;
+mod joining;
+mod old;
+mod pace;
+mod plan;
+mod reader;
+mod receipts;
+mod settle;
 mod tail;
+#[cfg(test)]
+mod tests;
+mod trouble;
+mod walk;
+mod window;
+mod words;
 
-#[allow(unused_imports, reason = "grows into `run` step by step")]
 pub(crate) use batch::{Batch, Sighting, Walked};
+pub(crate) use book::{Book, Slot, Stored};
 pub(crate) use decode::decode;
 pub use decode::{Event, Kind, Undecodable};
+pub(crate) use health::{Handle, Health, NodeHealth};
+pub use old::{Fact, OldWatch};
+pub(crate) use plan::Plan;
 
-use crate::node::{Node, Nodes, explain, is_too_much, is_turned_away};
-use alloy::{
-    eips::BlockNumberOrTag,
-    primitives::{Address, B256},
-    providers::Provider,
-    rpc::types::{Header, Log},
-    transports::TransportError,
+use crate::{
+    fold::Contract,
+    metrics as names,
+    node::{Node, Nodes},
+    output::log,
 };
-use asked::{Asked, Wanted};
-use serde::Deserialize;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tail::{Tail, Walked as Told};
+use alloy::{primitives::B256, rpc::types::Header};
+use asked::Wanted;
+use compare::{Step, step};
+use finality::Finality;
+use futures_util::{StreamExt as _, future, stream::BoxStream};
+use halt::Halt;
+use health::Board;
+use pace::Pace;
+use reader::Reader;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
-    sync::{Notify, mpsc},
-    time,
+    sync::Notify,
+    time::{self, Instant},
 };
+use trouble::Trouble;
+use window::Window;
 
-/// Blocks below the tip that are walked one by one, and as far back as a reorg is followed.
-const REORG_WINDOW: u64 = 256;
-
-/// Blocks in one `eth_getLogs` of the past. Common nodes allow it; for others the pool asks in pieces, up to a number of
-/// them. Only beyond that, or where a node is too slow for so many, the range is halved.
-const MAX_RANGE: u64 = 2_000;
-
-/// How soon after a failed request it is tried again; doubled up to the maximum.
+/// How soon after a failed tick it is tried again; doubled up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
 
-/// How long a second node may think about what is not believed of the first: that there are no logs, or that the tip is
-/// lower. A node that hangs must not hold every block for as long as a first one may take; its breaker hears of it.
-const SECOND_OPINION: Duration = Duration::from_secs(3);
+/// How often a halted chain is looked at: a node of the right one may come back.
+const HALTED_POLL: Duration = Duration::from_secs(5);
 
-/// How often the tip is asked for. An event is to be known within a second of its block.
-const POLL: Duration = Duration::from_millis(500);
+/// Hints that come faster than this are one.
+const COALESCED: Duration = Duration::from_millis(20);
 
 /// A block, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,167 +87,158 @@ pub struct Block {
     pub time: u64,
 }
 
-/// Something the chain said, or that became of the node. In order: all of a block's events, then the block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fact {
-    /// A breaker's event.
-    Event(Event),
-    /// A log with a breaker's topic that is not of the event's shape.
-    Undecodable(Undecodable),
-    /// The block of an event left the chain.
-    Retracted(Event),
-    /// Everything up to and including this block has been told.
-    Block {
-        /// The block.
-        block: Block,
-        /// Whether it was the tip when it was read.
-        tip: bool,
-    },
-    /// No node answers, or none usefully.
-    Unreachable {
-        /// What is wrong with which, without a secret.
-        reason: String,
-    },
-    /// A node answers again.
-    Reachable {
-        /// Where it is, without a secret.
-        host: String,
-    },
+pub(crate) fn block(header: &Header) -> Block {
+    Block { number: header.number, hash: header.hash, time: header.timestamp }
 }
 
-/// The watch cannot go on.
+/// The watch cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// No node has any of the blocks that were read before: this is another chain, or one that was begun anew.
-    #[error(
-        "block {number} with hash {hash} is no longer on the node's chain, nor are the {REORG_WINDOW} before it: \
-         this is another chain, or one begun anew. Start again to follow it"
-    )]
-    OtherChain {
-        /// The oldest block that was remembered.
-        number: u64,
-        /// Its hash.
-        hash: B256,
-    },
+    /// All nodes are on another chain than the one that is stored, or on one of that id that was begun anew.
+    #[error("{0}")]
+    OtherChain(String),
 }
 
 /// Follows one chain.
 #[derive(Debug)]
-pub struct Watch {
+pub(crate) struct Watch<B> {
     nodes: Nodes,
-    wanted: Wanted,
-    first: u64,
-    tail: Tail,
-    /// A block as far below the ground as a reorg is followed: while it stands, a ground that left is a reorg.
-    anchor: Option<Block>,
-    range: u64,
+    book: B,
+    plan: Plan,
+    reader: Reader,
+    board: Board,
+    hint: Arc<Notify>,
+    finality: Finality,
+    pace: Pace,
+    window: Window,
+    trouble: Trouble,
+    /// The node that is followed.
+    followed: Option<String>,
+    /// When each node last showed that it is on this chain.
+    identified: BTreeMap<String, Instant>,
     /// A lower tip with another hash that no other node has an opinion on: it is believed when it is seen twice.
     doubted: Option<B256>,
-    /// No node brought the last tick to its end.
-    unreachable: bool,
-    /// What is wrong with which node, by its host.
-    trouble: BTreeMap<String, String>,
-    hint: Arc<Notify>,
+    /// A block that looks emptier than its header says, and since when.
+    hollow: Option<(B256, Instant)>,
+    /// What follows is as the store has it; it is read again after the store has failed.
+    is_loaded: bool,
+    seen: Option<Block>,
+    last_final: Option<Block>,
+    wanted: Wanted,
+    /// The first block that is read.
+    first: Option<u64>,
+    /// Contracts that were added after the cursors had passed their first block.
+    joining: Vec<Contract>,
+    /// Blocks above the final one of which no header proves that all was read.
+    unproven: BTreeSet<u64>,
+    /// There are facts that are not final yet.
+    is_waited_for: bool,
+    /// Something was stored since storage was read back.
+    is_changed: bool,
+    audited: Instant,
 }
 
-/// What a tick can end with.
-#[derive(Debug)]
-enum Halt {
-    /// The node does not answer, or contradicts itself, which is as good as no answer.
-    Unanswered(String),
-    /// The node answers with an error.
-    Refused(String),
-    /// It was not even asked, for reasons that were told.
-    TurnedAway,
-    Final(WatchError),
-    /// Nobody listens any more.
-    Unheard,
-}
-
-impl From<TransportError> for Halt {
-    fn from(error: TransportError) -> Self {
-        match explain(&error) {
-            _ if is_turned_away(&error) => Self::TurnedAway,
-            reason if error.as_error_resp().is_some() => Self::Refused(reason),
-            reason => Self::Unanswered(reason),
-        }
-    }
-}
-
-type Facts = mpsc::Sender<Fact>;
-
-impl Watch {
-    /// Watches these contracts, or all where there are none given, from the block `first` on. Asks for nothing yet.
-    pub(crate) fn new(nodes: Nodes, contracts: Option<Vec<Address>>, first: u64) -> Self {
-        Self {
-            nodes,
-            wanted: Wanted::of(contracts),
-            first,
-            tail: Tail::default(),
-            anchor: None,
-            range: MAX_RANGE,
-            doubted: None,
-            unreachable: false,
-            trouble: BTreeMap::new(),
+impl<B: Book> Watch<B> {
+    /// Watches what the store lists, as the plan says. Asks for nothing yet.
+    pub(crate) fn new(nodes: Nodes, book: B, plan: Plan) -> (Self, Handle) {
+        let (board, handle) = Board::new(&plan.name, nodes.chain);
+        let watch = Self {
+            reader: Reader::new(nodes.clone(), plan.verify, plan.name.as_str().into()),
+            board,
             hint: Arc::default(),
-        }
+            finality: Finality::new(plan.confirmations, plan.confirmations_fallback),
+            pace: Pace::new(plan.poll),
+            window: Window::default(),
+            trouble: Trouble::default(),
+            followed: None,
+            identified: BTreeMap::new(),
+            doubted: None,
+            hollow: None,
+            is_loaded: false,
+            seen: None,
+            last_final: None,
+            wanted: Wanted::new([], plan.anywhere),
+            first: None,
+            joining: Vec::new(),
+            unproven: BTreeSet::new(),
+            is_waited_for: false,
+            is_changed: true,
+            audited: Instant::now(),
+            nodes,
+            book,
+            plan,
+        };
+        (watch, handle)
     }
 
     /// Wakes the watch before its next poll. A hint only: nothing is lost without it.
-    pub fn hint(&self) -> Arc<Notify> {
+    pub(crate) fn hint(&self) -> Arc<Notify> {
         Arc::clone(&self.hint)
     }
 
-    /// Follows the chain until the receiver is dropped.
+    /// Follows the chain until this is dropped.
     ///
     /// # Errors
-    /// When the chain is no longer the one that was followed. A node that cannot be reached is waited for.
-    pub async fn run(mut self, facts: Facts) -> Result<(), WatchError> {
+    /// When all nodes are on another chain at the start. Later the chain is halted instead: it is looked at, and nothing
+    /// more is believed. A node that cannot be reached is waited for.
+    pub(crate) async fn run(mut self) -> Result<(), WatchError> {
+        let mut hints: BoxStream<'static, _> = match self.nodes.has_hints {
+            true => self.nodes.wakeups().boxed(),
+            false => futures_util::stream::pending().boxed(),
+        };
         let mut backoff = MIN_BACKOFF;
         loop {
-            let wait = match self.tick(&facts).await {
-                Ok(()) => {
+            let wait = match self.tick().await {
+                Ok(is_more) => {
                     backoff = MIN_BACKOFF;
-                    POLL
+                    if is_more { Duration::ZERO } else { self.pace.interval() }
                 }
-                Err(Halt::Unheard) => return Ok(()),
-                Err(Halt::Final(error)) => return Err(error),
+                Err(Halt::Foreign(reason)) if self.followed.is_none() => {
+                    return Err(WatchError::OtherChain(reason));
+                }
+                Err(Halt::Foreign(reason)) => {
+                    self.halt(reason).await;
+                    HALTED_POLL
+                }
                 Err(_) => {
-                    self.unreachable = true;
-                    let reason = self.reason();
-                    tell(&facts, Fact::Unreachable { reason }).await.ok();
                     let wait = backoff;
                     backoff = (backoff * 2).min(MAX_BACKOFF);
                     wait
                 }
             };
+            self.look_around().await;
             tokio::select! {
                 () = time::sleep(wait) => {}
                 () = self.hint.notified() => {}
-                () = facts.closed() => return Ok(()),
+                Some(_) = hints.next() => {
+                    let chain = self.plan.name.clone();
+                    metrics::counter!(names::HEAD_HINTS, "chain" => chain).increment(1);
+                    time::sleep(COALESCED).await;
+                    // What came meanwhile is of the same block.
+                    while let Some(Some(_)) = future::FutureExt::now_or_never(hints.next()) {}
+                }
             }
         }
     }
 
-    /// Everything up to the tip, as the first node says it that can.
-    async fn tick(&mut self, facts: &Facts) -> Result<(), Halt> {
-        let mut other_chain = None;
+    /// Everything up to the tip, as the first node says it that can. Whether there is more to be read at once.
+    async fn tick(&mut self) -> Result<bool, Halt> {
+        if let Err(error) = self.load().await {
+            return Err(self.store_failed(error));
+        }
+        let mut foreign = None;
         let mut all = true;
-        for node in self.nodes.ranked() {
-            let trouble = match self.tick_on(&node, facts).await {
-                Ok(()) => {
-                    self.trouble.clear();
-                    if std::mem::take(&mut self.unreachable) {
-                        tell(facts, Fact::Reachable { host: node.host }).await?;
-                    }
-                    return Ok(());
+        for node in self.nodes.ranked_after(self.followed.as_deref(), self.plan.max_lag) {
+            let reason = match self.tick_on(&node).await {
+                Ok(is_more) => {
+                    self.answered(&node);
+                    return Ok(is_more);
                 }
-                Err(Halt::Unheard) => return Err(Halt::Unheard),
-                Err(Halt::Final(error)) => {
-                    let trouble = error.to_string();
-                    other_chain = Some(error);
-                    trouble
+                Err(Halt::Store(error)) => return Err(self.store_failed(Halt::Store(error))),
+                Err(Halt::Foreign(reason)) => {
+                    foreign = Some(reason.clone());
+                    reason
                 }
                 Err(Halt::Unanswered(reason) | Halt::Refused(reason)) => {
                     all = false;
@@ -230,325 +246,173 @@ impl Watch {
                 }
                 Err(Halt::TurnedAway) => {
                     all = false;
-                    self.trouble.entry(node.host).or_insert_with(|| "it is busy".to_owned());
+                    self.trouble.turned_away(&node);
                     continue;
                 }
             };
-            self.trouble.insert(node.host, trouble);
+            // It may have been exchanged meanwhile.
+            self.identified.remove(&node.name);
+            self.trouble.met(&node, reason);
         }
         // While one of them does not answer, it may be the one that still has the chain.
-        match other_chain {
-            Some(error) if all => Err(Halt::Final(error)),
-            _ => Err(Halt::TurnedAway),
+        match foreign {
+            Some(reason) if all => Err(Halt::Foreign(reason)),
+            _ => {
+                self.trouble.tell();
+                Err(Halt::TurnedAway)
+            }
         }
-    }
-
-    fn reason(&self) -> String {
-        let each = self.trouble.iter().map(|(host, why)| format!("no answer from {host}: {why}"));
-        each.collect::<Vec<_>>().join("; ")
     }
 
     /// Everything up to the tip of one node.
-    async fn tick_on(&mut self, node: &Node, facts: &Facts) -> Result<(), Halt> {
-        let latest = node.provider.get_block_by_number(BlockNumberOrTag::Latest).await?;
-        let Some(tip) = latest.map(|block| block.header) else {
-            return Err(Halt::Unanswered("the node has no latest block".to_owned()));
+    async fn tick_on(&mut self, node: &Node) -> Result<bool, Halt> {
+        let tip = self.reader.latest(node).await?;
+        self.identify(node, tip.number).await?;
+        self.ask_finality(node, tip.number).await?;
+        self.board.head(block(&tip));
+        let seen = match self.seen {
+            Some(seen) => seen,
+            None => match self.begin(node, &tip).await? {
+                Some(ground) => ground,
+                None => return Ok(false),
+            },
         };
-        if self.tail.is_empty() && !self.begin(node, &tip, facts).await? {
-            return Ok(());
-        }
-        self.compare(node, &tip, facts).await?;
-        loop {
-            let next = self.tail.next();
-            if next > tip.number {
-                return Ok(());
+        let told = match tip.number < seen.number {
+            true => self.told(tip.number).await?,
+            false => None,
+        };
+        let is_more = match step(block(&tip), seen, told) {
+            Step::Idle | Step::Lags => {
+                self.doubted = None;
+                false
             }
-            if tip.number - next >= REORG_WINDOW {
-                // Ranges are not linked by parent hashes: what was told must still stand.
-                if self.rewind(node, &tip, facts).await? {
-                    continue;
-                }
-                self.backfill(node, next, tip.number - REORG_WINDOW, facts).await?;
-            } else if !self.walk(node, next, &tip, facts).await? {
-                // A node behind a balancer that does not have the block yet: the next tick asks again.
-                return Ok(());
+            Step::Doubt if !self.is_believed(node, &tip).await? => return Ok(false),
+            Step::Doubt | Step::Walk => {
+                self.doubted = None;
+                self.follow(node, &tip).await?
             }
-        }
+        };
+        self.board.recovered("reorg");
+        self.settle(node).await?;
+        let is_joining = self.join(node).await?;
+        self.read_back(node).await?;
+        Ok(is_more || is_joining)
     }
 
-    /// Lays the ground: the block before the first one to tell. False where the chain is not there yet.
-    async fn begin(&mut self, node: &Node, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
+    /// Where the store stands.
+    async fn load(&mut self) -> Result<(), Halt> {
+        if self.is_loaded {
+            return Ok(());
+        }
+        let cursors = self.book.cursors().await?;
+        let contracts = self.book.contracts().await?;
+        self.seen = cursors.seen;
+        self.last_final = cursors.last_final;
+        let read_to = cursors.last_final.map_or(0, |last| last.number);
+        let is_behind =
+            |one: &Contract| cursors.seen.is_some() && one.start.max(one.scanned_to + 1) <= read_to;
+        let (joining, joined): (Vec<_>, Vec<_>) = contracts.into_iter().partition(is_behind);
+        let starts = joined.iter().map(|one| one.start);
+        self.first = starts.chain(self.plan.anywhere).min();
+        self.wanted =
+            Wanted::new(joined.iter().map(|one| (one.address, one.start)), self.plan.anywhere);
+        self.joining = joining;
+        if let (Some(last), Some(seen)) = (cursors.last_final, cursors.seen) {
+            // What the headers said of them is not known any more.
+            self.unproven = (last.number + 1..=seen.number).collect();
+            self.is_waited_for =
+                !self.book.sightings(last.number + 1, seen.number).await?.is_empty();
+        }
+        self.is_changed = true;
+        self.board.cursors(self.seen, self.last_final);
+        self.board.recovered("store");
+        self.is_loaded = true;
+        Ok(())
+    }
+
+    /// Stores a step, and goes on from there.
+    async fn commit(&mut self, batch: Batch) -> Result<(), Halt> {
+        self.book.commit(&batch).await?;
+        if let Some(to) = batch.rewound_to {
+            self.seen = Some(to);
+            if self.last_final.is_some_and(|last| last.number > to.number) {
+                self.last_final = Some(to);
+            }
+            self.unproven.split_off(&(to.number + 1));
+        }
+        self.seen = batch.seen.or(self.seen);
+        self.last_final = batch.last_final.or(self.last_final);
+        self.is_waited_for |= batch
+            .sightings
+            .iter()
+            .any(|sighting| self.last_final.is_none_or(|last| sighting.block.number > last.number));
+        self.is_changed = true;
+        for walked in &batch.blocks {
+            self.pace.saw(walked.block);
+        }
+        self.board.cursors(self.seen, self.last_final);
+        Ok(())
+    }
+
+    /// The store failed: nothing advances, and what it has is read again before anything else.
+    fn store_failed(&mut self, halt: Halt) -> Halt {
+        self.is_loaded = false;
+        if let Halt::Store(error) = &halt
+            && self.board.degraded("store", error.to_string())
+        {
+            log(&format!("{error}; trying again"));
+        }
+        halt
+    }
+
+    /// The first block that is told nothing of, and what is final, where nothing was read before. `None` while the chain
+    /// has not come so far.
+    async fn begin(&mut self, node: &Node, tip: &Header) -> Result<Option<Block>, Halt> {
         // The genesis block has no logs, so it may be the ground itself.
-        let ground = header(node, self.first.saturating_sub(1)).await?;
-        let Some(ground) = ground else {
-            if self.first > tip.number.saturating_add(1) {
-                return Ok(false);
-            }
-            return Err(missing(self.first.saturating_sub(1)));
-        };
-        let block = block(&ground);
-        let below = block.number.saturating_sub(REORG_WINDOW);
-        let anchor = header(node, below).await?.ok_or_else(|| missing(below))?;
-        self.anchor = Some(self::block(&anchor));
-        self.tail.restart(Told::empty(block));
-        tell(facts, Fact::Block { block, tip: block.number == tip.number }).await?;
-        Ok(true)
-    }
-
-    /// Whether the node's tip belongs to the chain that was told; takes back what does not.
-    async fn compare(&mut self, node: &Node, tip: &Header, facts: &Facts) -> Result<(), Halt> {
-        let known = self.tail.hash_of(tip.number);
-        if known == Some(tip.hash) || tip.number > self.tail.tip().number {
-            self.doubted = None;
-            return Ok(());
-        }
-        // Below all that is remembered there is nothing to compare with: a node that lags.
-        if known.is_none() {
-            return Ok(());
-        }
-        // A lower tip may be that of a node that lags on another fork. It is believed when a second one says the same; where
-        // none says anything, when it says so again.
-        if tip.number < self.tail.tip().number {
-            let repeated = self.doubted.replace(tip.hash) == Some(tip.hash);
-            match self.others_say(node, tip).await {
-                Some(true) => {}
-                Some(false) => {
-                    let number = tip.number;
-                    return Err(Halt::Unanswered(format!(
-                        "its newest block is {number}, below what was told, and no other node has the same block {number}"
-                    )));
-                }
-                None if repeated => {}
-                None => return Ok(()),
-            }
-        }
-        self.doubted = None;
-        self.rewind(node, tip, facts).await.map(drop)
-    }
-
-    /// Whether another node has this very block in its place; `None` where no other one has any.
-    async fn others_say(&self, node: &Node, block: &Header) -> Option<bool> {
-        let mut said = None;
-        for other in self.nodes.others(node) {
-            let opinion = time::timeout(SECOND_OPINION, header(&other, block.number)).await;
-            let Ok(Ok(Some(found))) = opinion else { continue };
-            said = Some(found.hash == block.hash);
-            if said == Some(true) {
-                break;
-            }
-        }
-        said
-    }
-
-    /// Back to the last block that is still on the chain. Whether there was anything to take back. Nothing is taken back
-    /// before that block is found: of a node on another chain all would be, and another node then tell it all again.
-    async fn rewind(&mut self, node: &Node, tip: &Header, facts: &Facts) -> Result<bool, Halt> {
-        let mut gone = 0;
-        // What the node has in the place of the last block that was compared.
-        let mut there = None;
-        while let Some(last) = self.tail.back(gone) {
-            // Above the node's tip there is nothing any more; below it, a block that it does not have says nothing.
-            if last.number <= tip.number {
-                let found = header(node, last.number).await?;
-                let found = found.ok_or_else(|| missing(last.number))?;
-                if found.hash == last.hash {
-                    break;
-                }
-                there = Some(found);
-            }
-            gone += 1;
-        }
-        // The oldest block that is remembered, if it left as well.
-        let ground = match self.tail.back(gone) {
-            Some(_) => None,
-            None => self.tail.back(gone.saturating_sub(1)),
-        };
-        if let Some(ground) = ground {
-            // Nothing was told of the ground itself, so another takes its place, if this is the same chain.
-            let other = WatchError::OtherChain { number: ground.number, hash: ground.hash };
-            let Some(anchor) = self.anchor else { return Err(Halt::Final(other)) };
-            let still = header(node, anchor.number).await?;
-            if still.ok_or_else(|| missing(anchor.number))?.hash != anchor.hash {
-                return Err(Halt::Final(other));
-            }
-        }
-        for _ in 0..gone {
-            // The ground is never popped.
-            let Some(walked) = self.tail.pop() else { break };
-            for event in walked.events.into_iter().rev() {
-                tell(facts, Fact::Retracted(event)).await?;
-            }
-        }
-        if let (Some(_), Some(there)) = (ground, there) {
-            self.tail.restart(Told::empty(block(&there)));
-        }
-        Ok(gone > 0)
-    }
-
-    /// One block, by its parent's hash. False where the node does not have its tip yet.
-    async fn walk(
-        &mut self,
-        node: &Node,
-        number: u64,
-        tip: &Header,
-        facts: &Facts,
-    ) -> Result<bool, Halt> {
-        let Some(header) = header(node, number).await? else {
-            return if number < tip.number { Err(missing(number)) } else { Ok(false) };
-        };
-        let parent = self.tail.tip();
-        if header.parent_hash != parent.hash {
-            if !self.rewind(node, tip, facts).await? {
-                return Err(Halt::Unanswered(format!(
-                    "the node's block {number} does not follow its block {}",
-                    parent.number
-                )));
-            }
-            return Ok(true);
-        }
-        let doubtful = self.wanted.may_be_in(&header.logs_bloom);
-        let asked = Asked::Block { number, hash: header.hash };
-        let logs = self.logs(node, asked, doubtful).await?;
-        let block = block(&header);
-        let mut events = Vec::new();
-        for fact in logs.iter().map(|log| decode::fact(log, block)) {
-            if let Fact::Event(event) = &fact {
-                events.push(event.clone());
-            }
-            tell(facts, fact).await?;
-        }
-        if self.tail.push(Told { block, events }) {
-            // What was told is no longer all remembered: an older ground cannot be replaced.
-            self.anchor = None;
-        }
-        tell(facts, Fact::Block { block, tip: number == tip.number }).await?;
-        Ok(true)
-    }
-
-    /// A range of the past, too far below the tip to leave the chain.
-    async fn backfill(
-        &mut self,
-        node: &Node,
-        from: u64,
-        last: u64,
-        facts: &Facts,
-    ) -> Result<(), Halt> {
-        let to = last.min(from + self.range - 1);
-        // Until all of it is told: looking up the blocks of many logs may be too much as well.
-        self.range = (to - from).div_ceil(2).max(1);
-        let logs = match self.logs(node, Asked::Range { from, to }, true).await {
-            Ok(logs) => logs,
-            // More than the pool asks for in pieces: at once, since no node is asked for what is known to be too much.
-            Err(Halt::Refused(_)) if from < to => return Ok(()),
-            Err(halt) => return Err(halt),
-        };
-        let Some(end) = header(node, to).await? else {
-            return Err(missing(to));
-        };
-        let mut at: Option<Block> = None;
-        let mut told = Vec::new();
-        for log in logs {
-            let place = log.block_number.zip(log.block_hash);
-            let (number, hash) =
-                place.expect("`Wanted::checked` lets no log without its block through");
-            let block = match at {
-                Some(block) if block.hash == hash => block,
-                _ => block_of(node, &log, number, hash).await?,
+        let number = self.first.unwrap_or(tip.number).saturating_sub(1);
+        let Some(ground) = self.reader.numbered(node, number).await? else {
+            return match number > tip.number {
+                true => Ok(None),
+                false => Err(halt::missing(number)),
             };
-            at = Some(block);
-            told.push(decode::fact(&log, block));
-        }
-        // Told at once when all of it is there: a range that fails half way is read again whole.
-        for fact in told {
-            tell(facts, fact).await?;
-        }
-        self.range = (to - from + 1).saturating_mul(2).min(MAX_RANGE);
-        self.anchor = None;
-        let block = block(&end);
-        self.tail.restart(Told::empty(block));
-        tell(facts, Fact::Block { block, tip: false }).await
-    }
-
-    /// The logs, checked. Where it is `doubtful` that there are none, that is believed of two nodes, or where only one
-    /// answers.
-    async fn logs(&self, node: &Node, asked: Asked, doubtful: bool) -> Result<Vec<Log>, Halt> {
-        let logs = self.logs_of(node, asked).await?;
-        if !logs.is_empty() || !doubtful {
-            return Ok(logs);
-        }
-        for other in self.nodes.others(node) {
-            let opinion = time::timeout(SECOND_OPINION, self.logs_of(&other, asked));
-            if let Ok(Ok(logs)) = opinion.await {
-                return Ok(logs);
-            }
-        }
-        Ok(logs)
-    }
-
-    async fn logs_of(&self, node: &Node, asked: Asked) -> Result<Vec<Log>, Halt> {
-        let logs = match (node.provider.get_logs(&self.wanted.filter(asked)).await, asked.block()) {
-            (Err(error), Some((number, name))) if is_too_much(&error) => {
-                self.receipt_logs(node, number, name).await?
-            }
-            (answer, _) => answer?,
         };
-        self.wanted.checked(logs, asked).map_err(Halt::Unanswered)
+        let last = self.finality.bound(tip.number).map_or(0, finality::Bound::number);
+        let last_final = match last < number {
+            true => block(&self.reader.below_tip(node, last).await?),
+            false => block(&ground),
+        };
+        self.book.history_ends_at(last).await?;
+        let ground = Walked { block: block(&ground), parent: ground.parent_hash };
+        let (seen, last_final) = (Some(ground.block), Some(last_final));
+        let batch = Batch { blocks: vec![ground], seen, last_final, ..Batch::default() };
+        self.commit(batch).await?;
+        Ok(seen)
     }
 
-    /// The logs of a block that holds more than a node gives at once: as its receipts have them, where there is no limit.
-    async fn receipt_logs(&self, node: &Node, number: u64, name: String) -> Result<Vec<Log>, Halt> {
-        // Of its transactions nothing else is read, so that their kind does not matter.
-        #[derive(Debug, Deserialize)]
-        struct Receipt {
-            logs: Vec<Log>,
+    /// The hash of the block that was told at this height, where it is remembered.
+    async fn told(&self, number: u64) -> Result<Option<B256>, Halt> {
+        for known in [self.seen, self.last_final].into_iter().flatten() {
+            if known.number == number {
+                return Ok(Some(known.hash));
+            }
         }
-        let client = node.provider.client();
-        let receipts = client.request::<_, Vec<Receipt>>("eth_getBlockReceipts", (name,)).await;
-        let receipts = receipts.map_err(|error| {
-            Halt::Unanswered(format!(
-                "block {number} holds more logs than the node gives at once, and its receipts are not to be had ({}): \
-                 give one more --rpc-url, of a node without that limit",
-                explain(&error)
-            ))
-        })?;
-        let logs = receipts.into_iter().flat_map(|receipt| receipt.logs);
-        Ok(logs.filter(|log| self.wanted.matches(log)).collect())
+        if self.seen.is_none_or(|seen| number > seen.number) {
+            return Ok(None);
+        }
+        Ok(self.book.stored(number).await?.map(|walked| walked.block.hash))
     }
-}
 
-/// The block of this number, checked to be that.
-async fn header(node: &Node, number: u64) -> Result<Option<Header>, Halt> {
-    let found = node.provider.get_block_by_number(number.into()).await?;
-    match found.map(|block| block.header) {
-        Some(header) if header.number != number => Err(Halt::Unanswered(format!(
-            "the node gave block {} when it was asked for {number}",
-            header.number
-        ))),
-        found => Ok(found),
+    /// A lower tip may be that of a node that lags on another fork. It is believed when a second one says the same; where
+    /// none says anything, when it says so again.
+    async fn is_believed(&mut self, node: &Node, tip: &Header) -> Result<bool, Halt> {
+        let is_repeated = self.doubted.replace(tip.hash) == Some(tip.hash);
+        match self.reader.others_have(node, block(tip)).await {
+            Some(true) => Ok(true),
+            Some(false) => Err(Halt::Unanswered(format!(
+                "its newest block is {}, below what was told, and no other node has the same block {}",
+                tip.number, tip.number
+            ))),
+            None => Ok(is_repeated),
+        }
     }
-}
-
-/// Newer nodes put the time into the log; others are asked for the header.
-async fn block_of(node: &Node, log: &Log, number: u64, hash: B256) -> Result<Block, Halt> {
-    if let Some(time) = log.block_timestamp {
-        return Ok(Block { number, hash, time });
-    }
-    match header(node, number).await? {
-        Some(header) if header.hash == hash => Ok(block(&header)),
-        _ => Err(Halt::Unanswered(format!(
-            "the node gave a log of a block {number} that it does not have"
-        ))),
-    }
-}
-
-pub(crate) fn block(header: &Header) -> Block {
-    Block { number: header.number, hash: header.hash, time: header.timestamp }
-}
-
-fn missing(number: u64) -> Halt {
-    Halt::Unanswered(format!("the node has no block {number} below its tip"))
-}
-
-async fn tell(facts: &Facts, fact: Fact) -> Result<(), Halt> {
-    facts.send(fact).await.map_err(|_| Halt::Unheard)
 }

@@ -1,6 +1,6 @@
 //! The last blocks that were told, by hash: what a reorg is noticed with, and what it takes back.
 
-use super::{Block, Event, REORG_WINDOW};
+use super::{Block, decode::Event, old::REORG_WINDOW};
 use alloy::primitives::B256;
 use std::collections::VecDeque;
 

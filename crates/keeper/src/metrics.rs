@@ -1,0 +1,28 @@
+//! The names of all metrics: a name is written once, so that a dashboard cannot miss a typing error.
+
+/// The newest block that the followed node has shown. By chain.
+pub(crate) const CHAIN_HEAD: &str = "keeper_chain_head_block";
+/// All up to this block is told. By chain.
+pub(crate) const CHAIN_SEEN: &str = "keeper_chain_seen_block";
+/// All up to this block is told and will not leave. By chain.
+pub(crate) const CHAIN_FINAL: &str = "keeper_chain_final_block";
+/// Seconds since the head moved. By chain.
+pub(crate) const CHAIN_HEAD_AGE: &str = "keeper_chain_head_age_seconds";
+/// 1 while something is wrong with a chain. By chain and reason.
+pub(crate) const CHAIN_DEGRADED: &str = "keeper_chain_degraded";
+/// Blocks left the chain. By chain.
+pub(crate) const REORGS: &str = "keeper_reorgs_total";
+/// How many at a time. By chain.
+pub(crate) const REORG_DEPTH: &str = "keeper_reorg_depth_blocks";
+/// Notifications of new heads that woke the watch. By chain.
+pub(crate) const HEAD_HINTS: &str = "keeper_head_hints_total";
+/// Logs that were missing when their block was first read. By chain.
+pub(crate) const LATE_FACTS: &str = "keeper_late_facts_total";
+/// Answers that contradict something. By chain, provider and check.
+pub(crate) const INCONSISTENT: &str = "keeper_inconsistent_answers_total";
+/// Headers whose bloom was asked for breakers. By chain and result.
+pub(crate) const BLOOM_CHECKS: &str = "keeper_bloom_checks_total";
+/// Blocks of history that were read in ranges. By chain.
+pub(crate) const BACKFILL_BLOCKS: &str = "keeper_backfill_blocks_total";
+/// Blocks in the next range of history. By chain.
+pub(crate) const RANGE_BLOCKS: &str = "keeper_range_blocks";

@@ -1,0 +1,283 @@
+//! The watch on a scripted chain behind a proxy that misbehaves, and on a store in memory. `case_NN` are those of the
+//! specification.
+
+mod faults;
+mod finality;
+mod history;
+mod reorgs;
+
+use super::{Batch, Block, Book, Health, Plan, Slot, Stored, Walked, Watch, WatchError, health};
+use crate::{
+    alert::{About, AlertType},
+    config::{Confirmations, Verify},
+    fold::{ChainName, Contract, Cursors, Ledger, Watched, WatchedContract},
+    node::Nodes,
+    store::{Store, StoreError},
+};
+use alloy::primitives::{Address, B256, U256};
+use fusebox_bindings::events;
+use fusebox_rpc::{RpcConfig, Rules, Servers};
+use fusebox_testkit::{BlockId, BlockPlan, Chain, Node, block};
+use serde_json::{Value, json};
+use sqlx::Row;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{task::JoinHandle, time::timeout};
+
+const CHAIN: u64 = 31_337;
+const HOST: Address = Address::repeat_byte(0x11);
+
+/// Long enough for a loaded machine; nothing waits this long when all is well.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// How often the tip is asked for here.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A block in which the breaker opens.
+fn opens(contract: Address) -> BlockPlan {
+    let data = [U256::from(1_900_000_000_u64), U256::from(1)].map(|word| word.to_be_bytes::<32>());
+    block().log(contract, [events::Opened::SIGNATURE_HASH, B256::ZERO], data.concat())
+}
+
+/// A block in which it closes.
+fn closes(contract: Address) -> BlockPlan {
+    block().log(contract, [events::Closed::SIGNATURE_HASH, B256::ZERO], Vec::new())
+}
+
+use alloy::sol_types::SolEvent as _;
+
+/// A store that fails when it is told to.
+#[derive(Clone)]
+struct Faulty {
+    ledger: Ledger,
+    /// So many commits fail from now on.
+    failing: Arc<AtomicUsize>,
+}
+
+impl Book for Faulty {
+    fn genesis(&self) -> B256 {
+        self.ledger.genesis()
+    }
+    async fn cursors(&self) -> Result<Cursors, StoreError> {
+        self.ledger.cursors().await
+    }
+    async fn stored(&self, number: u64) -> Result<Option<Walked>, StoreError> {
+        self.ledger.stored(number).await
+    }
+    async fn sightings(&self, from: u64, to: u64) -> Result<Vec<Stored>, StoreError> {
+        self.ledger.sightings(from, to).await
+    }
+    async fn contracts(&self) -> Result<Vec<Contract>, StoreError> {
+        self.ledger.contracts().await
+    }
+    async fn history_ends_at(&self, number: u64) -> Result<(), StoreError> {
+        self.ledger.history_ends_at(number).await
+    }
+    async fn commit(&self, batch: &Batch) -> Result<(), StoreError> {
+        let left = self.failing.load(Ordering::Relaxed);
+        if left > 0 {
+            self.failing.store(left - 1, Ordering::Relaxed);
+            return Err(StoreError::Corrupt("the disk is full".to_owned()));
+        }
+        self.ledger.commit(batch).await
+    }
+    async fn note(
+        &self,
+        kind: AlertType,
+        cause: &str,
+        at: u64,
+        data: Value,
+    ) -> Result<(), StoreError> {
+        self.ledger.note(kind, cause, at, data).await
+    }
+    async fn words_wanted(&self) -> Result<Vec<Slot>, StoreError> {
+        self.ledger.words_wanted().await
+    }
+    async fn audit(&self) -> Result<(), StoreError> {
+        self.ledger.audit().await
+    }
+    async fn read_back(&self, block: Block, words: &[(Slot, U256)]) -> Result<(), StoreError> {
+        self.ledger.read_back(block, words).await
+    }
+}
+
+/// A store, and what is watched with it. The watch can be ended and begun again.
+struct Bench {
+    store: Store,
+    node: Node,
+    labels: Vec<&'static str>,
+    plan: Plan,
+    contracts: Vec<(Address, u64)>,
+    genesis: B256,
+}
+
+/// A watch that runs.
+struct Running {
+    health: health::Handle,
+    failing: Arc<AtomicUsize>,
+    store: Store,
+    task: JoinHandle<Result<(), WatchError>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What is stored of a log: number of its block, kind, status, and whether it was late.
+type Row4 = (u64, String, String, bool);
+
+fn fact(number: u64, kind: &str, status: &str) -> Row4 {
+    (number, kind.to_owned(), status.to_owned(), false)
+}
+
+impl Bench {
+    /// From block 1 on, by the node at its first endpoint.
+    async fn new(chain: &Chain, node: Node) -> Self {
+        let plan = Plan {
+            poll: Some(POLL),
+            confirmations: Confirmations::Blocks(64),
+            ..Plan::quick("main".to_owned())
+        };
+        Self {
+            store: Store::in_memory().await.unwrap(),
+            node,
+            labels: Vec::new(),
+            plan,
+            contracts: vec![(HOST, 1)],
+            genesis: chain.block(0).unwrap().hash,
+        }
+    }
+
+    fn confirmations(mut self, confirmations: Confirmations) -> Self {
+        self.plan.confirmations = confirmations;
+        self
+    }
+
+    fn verify(mut self, verify: Verify) -> Self {
+        self.plan.verify = verify;
+        self
+    }
+
+    fn at(mut self, labels: &[&'static str]) -> Self {
+        self.labels = labels.to_vec();
+        self
+    }
+
+    fn from(mut self, start: u64) -> Self {
+        self.contracts = vec![(HOST, start)];
+        self
+    }
+
+    fn nodes(&self) -> Nodes {
+        let provider = |label: &&str| json!({ "name": label, "http": self.node.url_of(label) });
+        let providers: Vec<Value> = match self.labels.is_empty() {
+            true => vec![json!({ "name": "lone", "http": self.node.url() })],
+            false => self.labels.iter().map(provider).collect(),
+        };
+        let chain =
+            json!({ "provider": providers, "deadlines": { "connect": "1s", "attempt": "2s" } });
+        let config = RpcConfig::from_value(json!({
+            "breaker": { "mode": "disabled" },
+            "profile": { "default": { "chain": { CHAIN.to_string(): chain } } },
+        }));
+        let (config, rules) = (config.unwrap(), Rules::shipped());
+        Nodes::configured(&config, "default", CHAIN, &Servers::default(), rules).unwrap()
+    }
+
+    async fn start(&self) -> Running {
+        let contracts = self.contracts.iter().map(|(address, start)| WatchedContract {
+            address: *address,
+            label: None,
+            start: *start,
+            breakers: BTreeMap::new(),
+            read_back: false,
+        });
+        let name = ChainName {
+            id: CHAIN,
+            name: "main".to_owned(),
+            tx_link: None,
+            reorg_window: self.plan.reorg_window,
+        };
+        let watched =
+            Watched { contracts: contracts.collect(), anywhere: None, tells_history: true };
+        let router = Arc::new(|_: &About| Vec::new());
+        let ledger = Ledger::open(self.store.clone(), name, self.genesis, watched, router);
+        let failing = Arc::<AtomicUsize>::default();
+        let book = Faulty { ledger: ledger.await.unwrap(), failing: failing.clone() };
+        let (watch, health) = Watch::new(self.nodes(), book, self.plan.clone());
+        let task = tokio::spawn(watch.run());
+        Running { health, failing, store: self.store.clone(), task }
+    }
+}
+
+impl Running {
+    /// Waits until its health is so.
+    async fn until(&self, what: &str, is: impl Fn(&Health) -> bool) -> Health {
+        let mut health = self.health.clone();
+        let found = timeout(DEADLINE, health.wait_for(|health| is(health))).await;
+        match found {
+            Ok(Ok(found)) => found.clone(),
+            Ok(Err(_)) => panic!("the watch ended before: {what}"),
+            Err(_) => panic!("never: {what}; it is {:?}", self.health.borrow()),
+        }
+    }
+
+    /// Waits until all up to this block is told.
+    async fn sees(&self, block: BlockId) {
+        let what = format!("{} is seen", block.number);
+        self.until(&what, |health| health.seen.is_some_and(|seen| seen.hash == block.hash)).await;
+    }
+
+    /// Waits until this block counts as final.
+    async fn settles(&self, number: u64) {
+        let what = format!("{number} is final");
+        self.until(&what, |health| health.last_final.is_some_and(|last| last.number == number))
+            .await;
+    }
+
+    /// What is stored of all logs.
+    async fn facts(&self) -> Vec<Row4> {
+        let rows = sqlx::query(
+            "SELECT block_number, kind, status, late FROM fact ORDER BY block_number, log_index, status",
+        )
+        .fetch_all(self.store.reader());
+        let row = |row: &sqlx::any::AnyRow| {
+            let number: i64 = row.get(0);
+            (number.unsigned_abs(), row.get(1), row.get(2), row.get::<i64, _>(3) != 0)
+        };
+        rows.await.unwrap().iter().map(row).collect()
+    }
+
+    /// What was told, in order: type and phase.
+    async fn told(&self) -> Vec<(String, String)> {
+        let rows = sqlx::query("SELECT type, phase FROM message ORDER BY seq");
+        let rows = rows.fetch_all(self.store.reader()).await.unwrap();
+        rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+    }
+
+    /// Waits until so many facts are stored.
+    async fn has(&self, count: usize) -> Vec<Row4> {
+        let enough = async {
+            loop {
+                let facts = self.facts().await;
+                if facts.len() >= count {
+                    return facts;
+                }
+                tokio::time::sleep(POLL).await;
+            }
+        };
+        timeout(DEADLINE, enough).await.unwrap()
+    }
+}
+
+fn told(kind: &str, phase: &str) -> (String, String) {
+    (kind.to_owned(), phase.to_owned())
+}

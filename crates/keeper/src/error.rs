@@ -16,6 +16,9 @@ pub enum Refusal {
     /// The node is on another chain than the one that is meant. Exit code 4.
     #[error("{0}")]
     Identity(String),
+    /// The store cannot be used as it is. Exit code 5.
+    #[error("{0}")]
+    Store(String),
     /// Nothing can be reached that could answer. Exit code 6; only commands that answer once give up.
     #[error("{0}")]
     Unreachable(String),
@@ -33,6 +36,7 @@ impl Refusal {
             Self::Usage(_) => 2,
             Self::Configuration(_) => 3,
             Self::Identity(_) => 4,
+            Self::Store(_) => 5,
             Self::Unreachable(_) => 6,
             Self::No(_) => 7,
             Self::Interrupted(signal) => signal.code(),

@@ -24,6 +24,7 @@ mod simulate;
 mod status;
 #[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod store;
+#[allow(dead_code, reason = "grows into `run` step by step")]
 mod target;
 #[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 pub mod watch;

@@ -1,10 +1,9 @@
 //! The only place that prints: results to standard output, all else to standard error.
 
 use crate::{
-    fold::{FactId, Notice, What},
     node::{explain, transport_error},
-    target::{Key, Slot},
-    watch::{Block, Undecodable},
+    target::Slot,
+    watch::Undecodable,
 };
 use alloy::primitives::{B256, hex};
 use fusebox_bindings::{LATCH, NEVER, ONCE_PER_BLOCK, PROBE_ONLY};
@@ -83,7 +82,6 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 }
 
 /// A message for a person, on one line.
-#[allow(dead_code, reason = "grows into `run` step by step")]
 pub(crate) fn message(body: &Value) -> String {
     let data = &body["data"];
     let word = |value: &Value| value.as_str().map(ToOwned::to_owned);
@@ -115,7 +113,6 @@ pub(crate) fn message(body: &Value) -> String {
 }
 
 /// What happened, in words.
-#[allow(dead_code, reason = "grows into `run` step by step")]
 fn what(kind: &str, data: &Value) -> String {
     let retry_at = data["retry_at"].as_u64();
     match kind {
@@ -162,32 +159,6 @@ fn what(kind: &str, data: &Value) -> String {
     }
 }
 
-/// A notice for a person, on one line.
-pub(crate) fn text(notice: &Notice, label: Option<&str>) -> String {
-    let now = Clock { block: notice.block.number, time: notice.block.time };
-    let what = match notice.what {
-        What::Opened { retry_at, cause } if retry_at >= NEVER => {
-            format!("opened: {cause}; stays open until reset")
-        }
-        What::Opened { retry_at, cause } => {
-            format!("opened: {cause}; retry at {}, in {}", utc(retry_at), now.until(retry_at))
-        }
-        What::HalfOpen { retry_at, .. } => format!("half-open since {}", utc(retry_at)),
-        What::Closed => "closed".to_owned(),
-        What::Configured(config) => format!(
-            "configured: threshold {}, cooldown {} s up to {} s, {} good probes to close, window {} s, flags: {}",
-            config.failure_threshold,
-            config.cooldown,
-            config.max_cooldown,
-            config.success_threshold,
-            config.window,
-            flags(config.flags)
-        ),
-    };
-    let retracted = if notice.retracted { "RETRACTED, its block left the chain: " } else { "" };
-    format!("{}  {retracted}{what}", place(notice.block, &notice.key, label))
-}
-
 /// The flags in words; bits without one, which no honest contract emits, as a number.
 fn flags(flags: u8) -> String {
     const NAMES: [(u8, &str); 3] =
@@ -201,114 +172,6 @@ fn flags(flags: u8) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// When and where.
-fn place(block: Block, key: &Key, label: Option<&str>) -> String {
-    let label = label.map(|label| format!("{label} ")).unwrap_or_default();
-    let (time, number) = (utc(block.time), block.number);
-    format!("{time}  block {number}  {label}{} {}", key.contract, Slot(key.breaker))
-}
-
-/// A notice for a program: the `data` of an alert, as far as it exists, with its type.
-#[derive(Debug, Serialize)]
-struct Json<'a> {
-    v: u8,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    phase: &'static str,
-    late: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fact: Option<String>,
-    key: String,
-    label: Option<&'a str>,
-    contract: String,
-    breaker: String,
-    block: JsonBlock,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tx: Option<B256>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_at: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    config: Option<JsonConfig>,
-    severity: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct JsonBlock {
-    number: u64,
-    hash: B256,
-    time: u64,
-}
-
-impl From<Block> for JsonBlock {
-    fn from(Block { number, hash, time }: Block) -> Self {
-        Self { number, hash, time }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct JsonConfig {
-    failure_threshold: u16,
-    cooldown: u32,
-    success_threshold: u8,
-    max_cooldown: u32,
-    window: u32,
-    flags: u8,
-}
-
-/// A notice as one line of JSON.
-pub(crate) fn json(notice: &Notice, label: Option<&str>) -> eyre::Result<String> {
-    let (kind, state, severity) = match notice.what {
-        What::Opened { .. } => ("breaker.opened", Some("open"), "warning"),
-        What::HalfOpen { .. } => ("breaker.half_open", Some("half-open"), "info"),
-        What::Closed => ("breaker.closed", Some("closed"), "info"),
-        What::Configured(_) => ("breaker.configured", None, "info"),
-    };
-    let (cause, retry_at, config) = match notice.what {
-        What::Opened { retry_at, cause } => (Some(cause.to_string()), Some(retry_at), None),
-        What::HalfOpen { retry_at, .. } => (None, Some(retry_at), None),
-        What::Closed => (None, None, None),
-        What::Configured(config) => (
-            None,
-            None,
-            Some(JsonConfig {
-                failure_threshold: config.failure_threshold,
-                cooldown: config.cooldown,
-                success_threshold: config.success_threshold,
-                max_cooldown: config.max_cooldown,
-                window: config.window,
-                flags: config.flags,
-            }),
-        ),
-    };
-    Ok(serde_json::to_string(&Json {
-        v: 1,
-        kind,
-        phase: if notice.retracted { "retracted" } else { "seen" },
-        late: false,
-        fact: notice.fact.map(|fact| fact_id(notice.key.chain, fact)),
-        key: notice.key.to_string(),
-        label,
-        contract: notice.key.contract.to_string(),
-        breaker: notice.key.breaker.to_string(),
-        block: notice.block.into(),
-        tx: notice.transaction,
-        cause,
-        retry_at,
-        // What a retraction leads to is not in the event.
-        state: state.filter(|_| !notice.retracted),
-        config,
-        severity,
-    })?)
-}
-
-fn fact_id(chain: u64, fact: FactId) -> String {
-    format!("{chain}:{}:{}", fact.block, fact.log_index)
-}
-
 /// A log that could not be decoded, as a warning with all that it holds.
 pub(crate) fn undecodable(log: &Undecodable, chain: u64) -> String {
     let topics = log.topics.iter().map(B256::to_string).collect::<Vec<_>>().join(", ");
@@ -317,7 +180,7 @@ pub(crate) fn undecodable(log: &Undecodable, chain: u64) -> String {
         utc(log.block.time),
         log.block.number,
         log.contract,
-        fact_id(chain, log.fact()),
+        log.fact().show(chain),
         hex::encode_prefixed(&log.data)
     )
 }

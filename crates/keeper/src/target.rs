@@ -115,7 +115,7 @@ impl Target {
             Self::Contracts(addresses) => {
                 for &address in addresses {
                     must_have_code(&nodes, address, Source::CommandLine).await?;
-                    match nodes.first_with(async |node| list(node, address).await).await? {
+                    match breakers_of(&nodes, address).await? {
                         Some(slots) => {
                             resolved.list(address, slots.into_iter().map(|slot| (slot, None)))
                         }
@@ -151,8 +151,9 @@ impl Target {
 /// The word of a breaker at a block, which is named by its hash: another node may answer, of no other block.
 pub(crate) async fn word(nodes: &Nodes, key: &Key, block: B256) -> Result<Word, TransportError> {
     let slot = U256::from_be_bytes(key.breaker.0);
-    let word = nodes.first_with(async |node| {
-        let word = node.get_storage_at(key.contract, slot).hash(block).await?;
+    let contract = key.contract;
+    let word = nodes.first_with(|node| async move {
+        let word = node.get_storage_at(contract, slot).hash(block).await?;
         Ok((!word.is_zero()).then_some(word))
     });
     Ok(Word(word.await?.unwrap_or_default()))
@@ -183,7 +184,7 @@ enum Source<'a> {
 
 /// Fails where no node knows a contract.
 async fn must_have_code(nodes: &Nodes, address: Address, source: Source<'_>) -> eyre::Result<()> {
-    let code = nodes.first_with(async |node| {
+    let code = nodes.first_with(|node| async move {
         let code = node.get_code_at(address).await?;
         Ok((!code.is_empty()).then_some(()))
     });
@@ -200,6 +201,14 @@ async fn must_have_code(nodes: &Nodes, address: Address, source: Source<'_>) -> 
         ),
     })
     .into())
+}
+
+/// The breakers that a contract says it has, as the first node tells that can.
+pub(crate) async fn breakers_of(
+    nodes: &Nodes,
+    address: Address,
+) -> Result<Option<Vec<B256>>, TransportError> {
+    nodes.first_with(|node| async move { list(&node, address).await }).await
 }
 
 /// The breakers that a contract says it has; `None` where it says nothing that can be understood.

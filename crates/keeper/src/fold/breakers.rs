@@ -180,12 +180,12 @@ impl Breakers {
         for ((contract, slot), breaker) in self.rows {
             let since = breaker.fold.since.map(|(_, time)| int(time));
             sqlx::query(
-                "INSERT INTO breaker (chain_id, contract, breaker, label, listed, final_fold, fold, state, retry_at, since, stuck_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                "INSERT INTO breaker (chain_id, contract, breaker, label, listed, final_fold, fold, state, retry_at, since, stuck_at, word)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
                  ON CONFLICT (chain_id, contract, breaker) DO UPDATE SET
                    final_fold = excluded.final_fold, fold = excluded.fold, state = excluded.state,
                    retry_at = excluded.retry_at, since = excluded.since, stuck_at = excluded.stuck_at,
-                   word_number = NULL",
+                   word = excluded.word, word_number = NULL",
             )
             .bind(int(self.chain))
             .bind(blob(contract.0))
@@ -198,6 +198,7 @@ impl Breakers {
             .bind(breaker.due().map(int))
             .bind(since)
             .bind(breaker.stuck_at.map(int))
+            .bind(breaker.word.map(|word| word.0.to_be_bytes::<32>().to_vec()))
             .execute(&mut **tx)
             .await?;
         }

@@ -113,7 +113,10 @@ impl Step<'_> {
             .or(self.cursors.seen);
         if let Some(clock) = self.cursors.seen {
             self.cross(clock).await?;
-            self.stuck(clock).await?;
+            // What was open for long in the past is over, or will be told at its end.
+            if !batch.blocks.is_empty() {
+                self.stuck(clock).await?;
+            }
         }
         self.end_of_history(!batch.blocks.is_empty()).await
     }
@@ -223,6 +226,8 @@ impl Step<'_> {
         breaker.fold = breaker.final_fold;
         seen.iter().for_each(|fact| fact.apply_to(&mut breaker.fold));
         breaker.stuck_at = None;
+        // It was read on what has left.
+        breaker.word = None;
         breaker.settle(now);
         Ok(())
     }

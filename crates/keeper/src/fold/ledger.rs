@@ -2,7 +2,7 @@
 
 use super::{breakers, fact};
 use crate::{
-    alert::{About, AlertType, Message, MessageId, Phase},
+    alert::{About, AlertType, Message, MessageId, Phase, breaker_key},
     store::{Store, StoreError, Tx, blob, hash, int, uint},
     watch::{Block, Walked},
 };
@@ -92,30 +92,20 @@ impl fmt::Debug for Ledger {
     }
 }
 
-/// Another chain is stored under this id.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LedgerError {
-    #[error(
-        "the store has chain {chain} with genesis {stored}, the node has {found}: this is another chain of the same id, or one begun anew. Give another --store, or move the file away to begin anew as well"
-    )]
-    OtherGenesis { chain: u64, stored: B256, found: B256 },
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 impl Ledger {
-    /// Opens a chain in the store, and lists in it what is watched.
+    /// Opens a chain in the store, and lists in it what is watched. Where blocks of it were read, its first block stays
+    /// the one that was found then: whether nodes are still on that chain is for the watch to say.
     ///
     /// # Errors
-    /// [`LedgerError::OtherGenesis`] where the store knows another chain of this id.
+    /// When a query fails.
     pub(crate) async fn open(
         store: Store,
         chain: ChainName,
         genesis: B256,
         watched: Watched,
         router: Router,
-    ) -> Result<Self, LedgerError> {
-        let ledger = Self {
+    ) -> Result<Self, StoreError> {
+        let mut ledger = Self {
             store,
             chain: chain.into(),
             genesis,
@@ -125,33 +115,27 @@ impl Ledger {
         };
         let mut tx = ledger.store.begin().await?;
         let id = int(ledger.chain.id);
-        sqlx::query("INSERT INTO chain (chain_id, name, genesis) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-            .bind(id)
-            .bind(ledger.chain.name.as_str())
-            .bind(blob(genesis))
-            .execute(&mut *tx)
-            .await
-            .map_err(StoreError::from)?;
+        sqlx::query(
+            "INSERT INTO chain (chain_id, name, genesis) VALUES ($1, $2, $3)
+             ON CONFLICT (chain_id) DO UPDATE SET genesis = excluded.genesis WHERE chain.seen_number IS NULL",
+        )
+        .bind(id)
+        .bind(ledger.chain.name.as_str())
+        .bind(blob(genesis))
+        .execute(&mut *tx)
+        .await?;
         let row = sqlx::query("SELECT genesis FROM chain WHERE chain_id = $1")
             .bind(id)
-            .fetch_one(&mut *tx);
-        let stored: Vec<u8> = row.await.and_then(|row| row.try_get(0)).map_err(StoreError::from)?;
-        let stored = hash(&stored)?;
-        if stored != genesis {
-            return Err(LedgerError::OtherGenesis {
-                chain: ledger.chain.id,
-                stored,
-                found: genesis,
-            });
-        }
+            .fetch_one(&mut *tx)
+            .await?;
+        ledger.genesis = hash(&row.try_get::<Vec<u8>, _>(0)?)?;
         sqlx::query("UPDATE chain SET name = $2 WHERE chain_id = $1")
             .bind(id)
             .bind(ledger.chain.name.as_str())
             .execute(&mut *tx)
-            .await
-            .map_err(StoreError::from)?;
+            .await?;
         ledger.list(&mut tx).await?;
-        tx.commit().await.map_err(StoreError::from)?;
+        tx.commit().await?;
         Ok(ledger)
     }
 
@@ -275,6 +259,29 @@ impl Ledger {
                 start,
                 scanned_to: u64::try_from(scanned_to).unwrap_or_default(),
             })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// The names of listed breakers and their states, not more than so many.
+    ///
+    /// # Errors
+    /// When a query fails.
+    pub(crate) async fn states(&self, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT contract, breaker, label, state FROM breaker WHERE chain_id = $1 AND listed = 1
+             ORDER BY contract, breaker LIMIT $2",
+        )
+        .bind(int(self.chain.id))
+        .bind(int(limit as u64))
+        .fetch_all(self.store.reader())
+        .await?;
+        let read = |row: &AnyRow| {
+            let contract = Address(hash(&row.try_get::<Vec<u8>, _>(0)?)?);
+            let slot = hash(&row.try_get::<Vec<u8>, _>(1)?)?;
+            let label: Option<String> = row.try_get(2)?;
+            let name = label.unwrap_or_else(|| breaker_key(&self.chain.name, contract, slot));
+            Ok((name, row.try_get(3)?))
         };
         rows.iter().map(read).collect()
     }

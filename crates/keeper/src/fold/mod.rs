@@ -16,7 +16,7 @@ mod tests;
 
 pub(crate) use fact::FactId;
 pub(crate) use ledger::{
-    Anywhere, ChainName, Contract, Cursors, Ledger, LedgerError, Router, Watched, WatchedContract,
-    now_ms,
+    Anywhere, ChainName, Contract, Cursors, Ledger, Router, Watched, WatchedContract, now_ms,
 };
 pub(crate) use old::{Fold, Notice, What};
+pub(crate) use state::{Folded, Status};

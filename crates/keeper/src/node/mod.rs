@@ -150,8 +150,9 @@ impl Nodes {
 
     /// The hash of block 0, as the first node says it that can.
     pub(crate) async fn genesis(&self) -> Result<Option<B256>, TransportError> {
-        let first = self
-            .first_with(async |node| node.get_block_by_number(BlockNumberOrTag::Number(0)).await);
+        let first = self.first_with(|node| async move {
+            node.get_block_by_number(BlockNumberOrTag::Number(0)).await
+        });
         Ok(first.await?.map(|block| block.header.hash))
     }
 
@@ -198,14 +199,17 @@ impl Nodes {
 
     /// Asks one after the other until one has something. That it has nothing is believed of a node only when the others
     /// say so too, or nothing at all.
-    pub(crate) async fn first_with<T>(
+    pub(crate) async fn first_with<T, F>(
         &self,
-        ask: impl AsyncFn(&RootProvider) -> Result<Option<T>, TransportError>,
-    ) -> Result<Option<T>, TransportError> {
+        ask: impl Fn(RootProvider) -> F,
+    ) -> Result<Option<T>, TransportError>
+    where
+        F: Future<Output = Result<Option<T>, TransportError>>,
+    {
         let mut is_nothing = false;
         let mut failed = None;
         for node in self.ranked() {
-            match ask(&node.provider).await {
+            match ask(node.provider).await {
                 Ok(Some(found)) => return Ok(Some(found)),
                 Ok(None) => is_nothing = true,
                 Err(error) => failed = failed.or(Some(error)),

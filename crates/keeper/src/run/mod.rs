@@ -1,11 +1,132 @@
 //! `keeper run`: watches, and tells, until it is stopped.
+//!
+//! A stage for each chain takes in what happens; others tell of it. Between them is the store, so a stage that fails and
+//! is started again goes on where it stopped.
 
-mod old;
-#[allow(dead_code, reason = "grows step by step")]
+mod chain;
 mod print;
-#[allow(dead_code, reason = "grows step by step")]
 mod prune;
-#[allow(dead_code, reason = "grows step by step")]
 mod supervise;
 
-pub(crate) use old::run;
+use crate::{
+    Refusal,
+    alert::{About, AlertType, Message, MessageId, Phase, Routes},
+    cli::RunArgs,
+    fold::{Router, now_ms},
+    output::{log, say},
+    store::{Store, StoreError},
+};
+use print::Printer;
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+use supervise::supervise;
+use tokio::{
+    runtime::Handle,
+    task::{JoinSet, spawn_blocking},
+    time,
+};
+use tokio_util::sync::CancellationToken;
+
+/// How long the line that is being printed is waited for when the keeper is asked to stop. Its reader may have gone to sleep.
+const LAST_LINE: Duration = Duration::from_secs(1);
+
+/// How often what is old is forgotten.
+const PRUNED_EVERY: Duration = Duration::from_secs(3_600);
+
+pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<()> {
+    let json = args.json;
+    let (settings, stages) = match stop.run_until_cancelled(chain::stages(args)).await {
+        Some(stages) => stages?,
+        None => return Ok(()),
+    };
+    let store = Store::open(settings.store.url.expose()).await.map_err(refused)?;
+    let routes = Arc::new(Routes::new(&settings.routes, &settings.channels)?);
+    let router: Router = {
+        let routes = Arc::clone(&routes);
+        Arc::new(move |about: &About| {
+            routes.channels(about).into_iter().map(ToOwned::to_owned).collect()
+        })
+    };
+    started(&store, &router).await?;
+
+    let mut work = JoinSet::new();
+    for stage in stages {
+        let (store, router) = (store.clone(), Arc::clone(&router));
+        work.spawn(supervise("watch", move || {
+            stage.clone().run(store.clone(), Arc::clone(&router))
+        }));
+    }
+    work.spawn({
+        let (store, keep) = (store.clone(), settings.store.keep);
+        supervise("prune", move || {
+            let store = store.clone();
+            async move {
+                loop {
+                    prune::prune(&store, keep, now_ms()).await?;
+                    time::sleep(PRUNED_EVERY).await;
+                }
+            }
+        })
+    });
+
+    let printing = print(Printer::new(store.clone(), json).await?, stop.clone());
+    tokio::pin!(printing);
+    tokio::select! {
+        ended = &mut printing => ended?,
+        Some(ended) = work.join_next() => ended??,
+        () = stop.cancelled() => {
+            let _ = time::timeout(LAST_LINE, printing).await;
+        }
+    }
+    // What is half done is undone by the store.
+    work.shutdown().await;
+    Ok(())
+}
+
+/// Prints on a thread of its own, which a reader that has gone to sleep holds.
+async fn print(mut printer: Printer, stop: CancellationToken) -> eyre::Result<()> {
+    let printing =
+        spawn_blocking(move || Handle::current().block_on(stop.run_until_cancelled(printer.run())));
+    printing.await?.unwrap_or(Ok(()))
+}
+
+fn refused(error: StoreError) -> eyre::Report {
+    match error {
+        StoreError::Refused { .. } | StoreError::Held { .. } => {
+            Refusal::Store(error.to_string()).into()
+        }
+        error => error.into(),
+    }
+}
+
+/// Tells that it has started: each time, as somebody may wonder who restarts it.
+async fn started(store: &Store, router: &Router) -> eyre::Result<()> {
+    let kind = AlertType::KeeperStarted;
+    let now = now_ms();
+    if store.is_fresh
+        && let Some(path) = &store.path
+    {
+        say(&format!("{} is new: all is read from the start", path.display()));
+    }
+    let about =
+        About { chain: None, label: None, kind, phase: Phase::Seen, severity: kind.severity() };
+    let channels = router(&about);
+    let message = Message {
+        id: MessageId::of_cause(kind, &format!("{now}:{}", std::process::id())),
+        key: "keeper".to_owned(),
+        about,
+        fact: None,
+        note: Some("started".to_owned()),
+        data: json!({
+            "v": 1,
+            "phase": Phase::Seen.name(),
+            "severity": kind.severity().name(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "fresh": store.is_fresh,
+        }),
+        at: now / 1_000,
+    };
+    store.announce(&message, channels.iter().map(String::as_str), now).await?;
+    log("started");
+    Ok(())
+}

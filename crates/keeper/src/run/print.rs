@@ -49,7 +49,10 @@ impl Printer {
     /// Prints some of what there is. Whether there may be more.
     async fn some(&mut self) -> eyre::Result<bool> {
         let rows =
-            sqlx::query("SELECT seq, body FROM message WHERE seq > $1 ORDER BY seq LIMIT $2")
+            sqlx::query(
+            // That it has started, whoever looks on knows.
+            "SELECT seq, body FROM message WHERE seq > $1 AND type <> 'keeper.started' ORDER BY seq LIMIT $2",
+        )
                 .bind(self.printed)
                 .bind(AT_ONCE)
                 .fetch_all(self.store.reader())

@@ -3,7 +3,7 @@
 //! Chain id and genesis are not enough: two development nodes that were begun with the same time share both, and their
 //! first block. So the final block that is stored is compared as well.
 
-use super::{Book, Watch, halt::Halt};
+use super::{Block, Book, Watch, halt::Halt};
 use crate::{alert::AlertType, node::Node, output::log};
 use alloy::{
     eips::BlockNumberOrTag,
@@ -29,7 +29,7 @@ impl<B: Book> Watch<B> {
         let number = |number| (BlockNumberOrTag::Number(number), false);
         let method = "eth_getBlockByNumber";
         let genesis = batch.add_call::<_, Option<RpcBlock>>(method, &number(0))?;
-        let last = match self.last_final.filter(|last| last.number > 0) {
+        let last = match self.landmark().await? {
             Some(last) => {
                 let call = batch.add_call::<_, Option<RpcBlock>>(method, &number(last.number))?;
                 Some((last, call))
@@ -45,21 +45,37 @@ impl<B: Book> Watch<B> {
             )));
         }
         let hash = |found: Option<RpcBlock>| found.map(|block| block.header.hash);
-        // A node that has dropped its first block is no other chain.
-        if let Some(found) = hash(genesis.await?)
-            && found != self.book.genesis()
-        {
-            return Err(self.other(node, 0, self.book.genesis(), found));
-        }
-        if let Some((last, call)) = last
-            && let Some(found) = hash(call.await?)
-            && found != last.hash
-            && self.is_irrevocable(node, head).await?
-        {
-            return Err(self.other(node, last.number, last.hash, found));
+        let found = match last {
+            Some((last, call)) => hash(call.await?).map(|found| (last, found)),
+            None => None,
+        };
+        match found {
+            // All before it follows from its hash, whatever the node says of block 0: anvil makes that anew when it loads
+            // its state.
+            Some((last, found)) if found == last.hash => {}
+            Some((last, found)) if self.is_irrevocable(node, head).await? => {
+                return Err(self.other(node, last.number, last.hash, found));
+            }
+            // A node that has dropped its first block is no other chain.
+            _ => {
+                if let Some(found) = hash(genesis.await?)
+                    && found != self.book.genesis()
+                {
+                    return Err(self.other(node, 0, self.book.genesis(), found));
+                }
+            }
         }
         self.identified.insert(node.name.clone(), Instant::now());
         Ok(())
+    }
+
+    /// A block that was told and is expected to stay: the final one, or the oldest one that was walked.
+    async fn landmark(&self) -> Result<Option<Block>, Halt> {
+        if let Some(last) = self.last_final.filter(|last| last.number > 0) {
+            return Ok(Some(last));
+        }
+        let ground = self.first.map_or(1, |first| first.saturating_sub(1).max(1));
+        Ok(self.book.stored(ground).await?.map(|walked| walked.block))
     }
 
     /// Whether a final block that another one has replaced is no reorg, which the walk would find out.

@@ -126,9 +126,22 @@ async fn history_is_read_in_ranges_and_joins_the_present_without_a_gap_or_a_repe
         expected.push(("breaker.half_open", closed - 1));
         expected.push(("breaker.closed", closed));
     }
+    let mut last = 0;
     for (kind, block) in expected {
-        let line = keeper.json();
-        assert_eq!((&line["type"], &line["block"]["number"]), (&kind.into(), &block.into()));
+        let mut line = keeper.json();
+        // Blocks are 100 seconds apart: in those that are walked it is open for more than an hour.
+        while line["type"] == "breaker.stuck" {
+            line = keeper.json();
+        }
+        assert_eq!(line["type"], kind);
+        let number = line["block"]["number"].as_u64().unwrap();
+        match kind {
+            // Of a range, the first block that is known to be later: each is read for its events only.
+            "breaker.half_open" => assert!((block..).contains(&number)),
+            _ => assert_eq!(number, block),
+        }
+        assert!(number >= last, "in order");
+        last = number;
     }
     assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
 }
@@ -185,7 +198,7 @@ async fn a_node_that_goes_away_and_comes_back_loses_and_repeats_nothing() {
 async fn a_chain_that_was_begun_anew_is_not_taken_for_the_old_one() {
     let port = free_port();
     let chain = Chain::on(anvil().port(port).spawn()).await;
-    let mut keeper = watch(&chain, &["--json"]);
+    let keeper = watch(&chain, &["--json"]);
     keeper.says("is closed at block");
     chain.trip().await;
     assert_eq!(keeper.json()["type"], "breaker.opened");
@@ -197,8 +210,13 @@ async fn a_chain_that_was_begun_anew_is_not_taken_for_the_old_one() {
         other.trip().await;
         other.recover().await;
     }
-    keeper.says("this is another chain, or one begun anew");
-    assert_eq!(keeper.end(), Some(4));
+    // It stays up, and says nothing of that chain.
+    let halted = keeper.json();
+    assert_eq!(
+        (&halted["type"], &halted["severity"]),
+        (&"chain.identity".into(), &"critical".into())
+    );
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
 }
 
 #[tokio::test]
@@ -219,7 +237,7 @@ async fn a_reorg_takes_back_what_left_the_chain() {
         (&"breaker.opened".into(), &"retracted".into())
     );
     assert_eq!(retracted["fact"], opened["fact"]);
-    assert!(retracted.get("state").is_none());
+    assert!(retracted.get("state").is_none(), "no event has told");
 
     // One failure is left on the new chain, so it takes two more.
     chain.ask().await;
@@ -280,9 +298,10 @@ async fn a_log_that_cannot_be_decoded_is_a_warning_with_all_of_it() {
     let keeper = Running::start(["run", "-r", &url, "--anywhere"]);
     keeper.says("watching every contract");
     chain.poke(liar).await;
-    let warning = keeper.says("warning: ");
+    let warning = keeper.line();
     let slot = B256::with_last_byte(7);
-    for part in [&liar.to_string(), &topic.to_string(), &slot.to_string(), "data 0x2a"] {
+    for part in ["warning: ", &liar.to_string(), &topic.to_string(), &slot.to_string(), "data 0x2a"]
+    {
         assert!(warning.contains(part), "no {part} in {warning}");
     }
     // And it goes on.

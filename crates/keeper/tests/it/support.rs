@@ -165,7 +165,10 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
-        let mut command = keeper(args);
+        Self::spawn(keeper(args))
+    }
+
+    pub(crate) fn spawn(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = lines(child.stdout.take().unwrap());
         let err = lines(child.stderr.take().unwrap());
@@ -209,6 +212,14 @@ impl Running {
         (code, self.out.iter().collect())
     }
 
+    #[allow(dead_code)]
+    /// Ends it at once, wherever it is.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    #[allow(dead_code)]
     /// Waits for it to end by itself.
     pub(crate) fn end(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()

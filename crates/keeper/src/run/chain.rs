@@ -1,0 +1,352 @@
+//! One chain: found on its nodes, listed in the store, then watched.
+
+use crate::{
+    Refusal,
+    cli::RunArgs,
+    config::{
+        ChainSettings, ContractSettings, LogSettings, Settings, StoreSettings, WatchSettings,
+    },
+    fold::{Anywhere, ChainName, Ledger, Router, Watched, WatchedContract},
+    node::{Endpoints, Nodes, Unanswered, explain, transport_error},
+    output::{count, log, say},
+    store::Store,
+    target::{self, Resolved, Target},
+    watch::{Plan, Watch},
+};
+use alloy::{
+    primitives::{Address, B256},
+    providers::Provider,
+};
+use fusebox_rpc::SecretText;
+use std::{collections::BTreeMap, time::Duration};
+use tokio::time;
+
+/// How soon a node that does not answer is tried again at the start; doubled up to the maximum.
+const MIN_BACKOFF: Duration = Duration::from_millis(250);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
+
+/// How long a store is kept that only the command line names.
+const KEEP: Duration = Duration::from_secs(400 * 86_400);
+
+/// How many states are told at the start.
+const INTRODUCED: usize = 50;
+
+/// How long it is waited for what storage says at the start.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// All that is needed to watch one chain.
+#[derive(Clone, Debug)]
+pub(super) struct ChainStage {
+    nodes: Nodes,
+    name: ChainName,
+    source: Source,
+}
+
+/// Who says what is watched.
+#[allow(dead_code, reason = "grows step by step")]
+#[derive(Clone, Debug)]
+enum Source {
+    /// The command line, which was looked up on the chain.
+    Line {
+        resolved: Box<Resolved>,
+        first: u64,
+    },
+    File(Box<ChainSettings>),
+}
+
+/// What the command line, or the file that it names, has running.
+///
+/// # Errors
+/// A [`Refusal`] where that makes no sense. A node that does not answer is waited for.
+pub(super) async fn stages(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
+    from_line(args).await
+}
+
+async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
+    let endpoints = Endpoints::new(&args.node.rpc_url)?;
+    let settings = bare(&args)?;
+    let target = Target::new(args.target.watch.clone(), args.target.deployment.as_deref())?;
+    let resolved = reach(&endpoints, &target, args.node.chain).await?;
+    let first = args.from_block.or(resolved.first_block).unwrap_or(resolved.head.saturating_add(1));
+    announce(&resolved, first);
+    let nodes = resolved.nodes.clone();
+    let name = ChainName {
+        id: nodes.chain,
+        name: nodes.chain.to_string(),
+        tx_link: None,
+        reorg_window: Plan::quick(String::new()).reorg_window,
+    };
+    let source = Source::Line { resolved: Box::new(resolved), first };
+    Ok((settings, vec![ChainStage { nodes, name, source }]))
+}
+
+/// What goes without a file: nobody to tell but standard output, and nothing kept unless that is asked for.
+fn bare(_args: &RunArgs) -> Result<Settings, Refusal> {
+    Ok(Settings {
+        chains: Vec::new(),
+        channels: Vec::new(),
+        routes: Vec::new(),
+        heartbeat: None,
+        store: StoreSettings { url: SecretText::new("sqlite::memory:"), keep: KEEP },
+        server: None,
+        builder: None,
+        log: LogSettings::default(),
+    })
+}
+
+/// Everything that is known before the first block, as soon as a node can be reached.
+async fn reach(
+    endpoints: &Endpoints,
+    target: &Target,
+    chain: Option<u64>,
+) -> eyre::Result<Resolved> {
+    let mut patience = Patience::default();
+    loop {
+        match target.resolve(endpoints, chain).await {
+            Ok(resolved) => return Ok(resolved),
+            Err(error) => patience.bear(error).await?,
+        }
+    }
+}
+
+fn announce(resolved: &Resolved, first: u64) {
+    let nodes = &resolved.nodes;
+    for left_out in &*nodes.left_out {
+        say(&format!("warning: {left_out}: it is not used"));
+    }
+    let what = match &resolved.contracts {
+        None => "every contract".to_owned(),
+        Some(contracts) => {
+            let (contracts, breakers) = (contracts.len(), resolved.breakers.len());
+            format!("{}, {}", count(contracts, "contract"), count(breakers, "known breaker"))
+        }
+    };
+    say(&format!(
+        "watching {what} on chain {} at {}, from block {first}",
+        nodes.chain,
+        nodes.place()
+    ));
+    if first > resolved.head.saturating_add(1) {
+        say(&format!("the chain is at block {}: waiting for block {first}", resolved.head));
+    }
+    for silent in &resolved.silent {
+        say(&format!("{silent} does not list its breakers: they are found by their events"));
+    }
+}
+
+impl ChainStage {
+    /// Watches until it is dropped.
+    ///
+    /// # Errors
+    /// [`Refusal::Identity`] where the nodes are on another chain than the one that is meant, or stored.
+    pub(super) async fn run(self, store: Store, router: Router) -> eyre::Result<()> {
+        let _looked_after = self.nodes.look_after();
+        let mut patience = Patience::default();
+        let (genesis, watched, plan) = loop {
+            match self.clone().find().await {
+                Ok(found) => break found,
+                Err(error) => patience.bear(error).await?,
+            }
+        };
+        let ledger =
+            Ledger::open(store.clone(), self.name.clone(), genesis, watched, router).await?;
+        let (watch, health) = Watch::new(self.nodes.clone(), ledger.clone(), plan);
+        let introducing = introduce(store, ledger, health);
+        let watching =
+            async { watch.run().await.map_err(|error| Refusal::Identity(error.to_string())) };
+        tokio::pin!(watching);
+        tokio::select! {
+            ended = &mut watching => ended?,
+            () = introducing => watching.await?,
+        }
+        Ok(())
+    }
+
+    /// What has to be asked of a node before anything is watched.
+    async fn find(self) -> eyre::Result<(B256, Watched, Plan)> {
+        let genesis = self.nodes.genesis().await?;
+        let genesis = genesis
+            .ok_or_else(|| eyre::Report::from(Unanswered("no node has block 0".to_owned())))?;
+        match self.source.clone() {
+            Source::Line { resolved, first } => {
+                let anywhere = resolved.contracts.is_none();
+                let plan = Plan {
+                    anywhere: anywhere.then_some(first),
+                    ..Plan::quick(self.name.name.clone())
+                };
+                Ok((genesis, resolved.watched(first), plan))
+            }
+            Source::File(settings) => {
+                let head = self.nodes.any.get_block_number().await?;
+                let (watched, anywhere) = self.clone().listed(settings.clone(), head).await?;
+                Ok((genesis, watched, Plan::of(&settings, anywhere)))
+            }
+        }
+    }
+
+    /// What the file lists, with the breakers that contracts list themselves.
+    async fn listed(
+        self,
+        settings: Box<ChainSettings>,
+        head: u64,
+    ) -> eyre::Result<(Watched, Option<u64>)> {
+        let latest = head.saturating_add(1);
+        let mut watched = Watched::default();
+        let mut first_anywhere = None;
+        for entry in settings.watch {
+            match entry {
+                WatchSettings::Deployments { deployment, .. } => {
+                    watched.contracts.extend(
+                        deployment
+                            .contracts
+                            .iter()
+                            .filter(|(_, contract)| !contract.breakers.is_empty())
+                            .map(|(name, contract)| {
+                                let breakers = contract.breakers.iter();
+                                WatchedContract {
+                                    address: contract.address,
+                                    label: Some(name.clone()),
+                                    start: contract.block,
+                                    breakers: breakers
+                                        .map(|(label, slot)| {
+                                            (*slot, Some(format!("{name}/{label}")))
+                                        })
+                                        .collect(),
+                                    read_back: true,
+                                }
+                            }),
+                    );
+                }
+                WatchSettings::Contract(contract) => {
+                    let breakers = breakers(self.nodes.clone(), contract.clone()).await?;
+                    watched.contracts.push(WatchedContract {
+                        address: contract.address,
+                        label: contract.label.clone(),
+                        start: contract.start.unwrap_or(latest),
+                        breakers,
+                        read_back: contract.read_back,
+                    });
+                }
+                WatchSettings::Anywhere(settings) => {
+                    watched.anywhere = Some(Anywhere {
+                        max_contracts: settings.max_contracts,
+                        alert: settings.alert,
+                    });
+                    first_anywhere = Some(settings.start.unwrap_or(latest));
+                }
+            }
+        }
+        let breakers = watched.contracts.iter().map(|contract| contract.breakers.len()).sum();
+        say(&format!(
+            "watching {}, {} on {} at {}",
+            count(watched.contracts.len(), "contract"),
+            count(breakers, "known breaker"),
+            self.name.name,
+            self.nodes.place(),
+        ));
+        Ok((watched, first_anywhere))
+    }
+}
+
+/// The breakers that a contract says it has, and those that the file names, with their labels.
+async fn breakers(
+    nodes: Nodes,
+    contract: ContractSettings,
+) -> eyre::Result<BTreeMap<B256, Option<String>>> {
+    let listed = target::breakers_of(&nodes, contract.address).await?;
+    if listed.is_none() && contract.breakers.is_empty() {
+        let address = contract.address;
+        say(&format!("{address} does not list its breakers: they are found by their events"));
+    }
+    let label = |slot: &B256| {
+        let own = contract.breakers.get(slot)?;
+        Some(match &contract.label {
+            Some(label) => format!("{label}/{own}"),
+            None => own.clone(),
+        })
+    };
+    let all = listed.into_iter().flatten().chain(contract.breakers.keys().copied());
+    Ok(all.map(|slot| (slot, label(&slot))).collect())
+}
+
+impl Resolved {
+    /// The same for the store.
+    fn watched(&self, first: u64) -> Watched {
+        let contract = |address: &Address| {
+            let own = self.breakers.iter().filter(|listed| listed.key.contract == *address);
+            WatchedContract {
+                address: *address,
+                label: None,
+                start: first,
+                breakers: own.map(|listed| (listed.key.breaker, listed.label.clone())).collect(),
+                read_back: true,
+            }
+        };
+        Watched {
+            contracts: self.contracts.iter().flatten().map(contract).collect(),
+            anywhere: self
+                .contracts
+                .is_none()
+                .then_some(Anywhere { max_contracts: u64::MAX, alert: true }),
+            tells_history: true,
+        }
+    }
+}
+
+/// Says the present state of each breaker once: what happened before the first block is in storage only.
+async fn introduce(store: Store, ledger: Ledger, mut health: crate::watch::Handle) {
+    let wait = async {
+        if health.wait_for(|health| health.seen.is_some()).await.is_err() {
+            return;
+        }
+        let mut news = store.listen();
+        while ledger.words_wanted().await.is_ok_and(|wanted| !wanted.is_empty()) {
+            let _ = time::timeout(Duration::from_millis(100), news.changed()).await;
+        }
+    };
+    let _ = time::timeout(PATIENCE, wait).await;
+    let Ok(states) = ledger.states(INTRODUCED).await else { return };
+    let number = health.borrow().seen.map_or(0, |block| block.number);
+    for (name, state) in states {
+        match state.as_str() {
+            "unknown" => {
+                say(&format!("warning: {name} is not configured: there is no breaker in that slot"))
+            }
+            state => say(&format!("{name} is {state} at block {number}")),
+        }
+    }
+}
+
+/// Waits for nodes at the start.
+#[derive(Debug)]
+struct Patience {
+    backoff: Duration,
+    told: String,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { backoff: MIN_BACKOFF, told: String::new() }
+    }
+}
+
+impl Patience {
+    /// Waits a moment where nodes do not answer.
+    ///
+    /// # Errors
+    /// Anything else.
+    async fn bear(&mut self, error: eyre::Report) -> eyre::Result<()> {
+        let reason = match (error.downcast_ref(), transport_error(&error)) {
+            (Some(Unanswered(reason)), _) => reason.clone(),
+            (None, Some(cause)) => format!("no answer: {}", explain(cause)),
+            (None, None) => return Err(error),
+        };
+        if reason != self.told {
+            log(&format!("{reason}; trying again"));
+            self.told = reason;
+        }
+        time::sleep(self.backoff).await;
+        self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
+        Ok(())
+    }
+}

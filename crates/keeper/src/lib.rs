@@ -7,6 +7,7 @@
 mod alert;
 mod cli;
 #[allow(dead_code, reason = "grows into `run` step by step")]
+mod clock;
 mod config;
 mod deployment;
 mod error;

@@ -1,9 +1,15 @@
 //! What there is to tell, and to whom.
 
+mod channel;
+mod http;
 mod kind;
+mod markup;
 mod message;
 mod routes;
+mod schedule;
+mod text;
 
+pub(crate) use channel::{Channel, ChannelError};
 pub(crate) use kind::{AlertType, Phase, Severity};
 pub(crate) use message::{About, Message, MessageId, breaker_key};
 pub(crate) use routes::{RouteError, Routes};

@@ -6,6 +6,7 @@
 //! nobody else could tell.
 
 use super::{Store, StoreError, Tx, int, uint};
+use crate::clock::millis;
 use sqlx::{Row, any::AnyRow};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -399,8 +400,4 @@ pub(crate) async fn depths(store: &Store) -> Result<BTreeMap<String, Depth>, Sto
 
 fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

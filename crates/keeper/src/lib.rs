@@ -8,6 +8,7 @@ mod alert;
 mod cli;
 #[allow(dead_code, reason = "grows into `run` step by step")]
 mod clock;
+#[allow(dead_code, reason = "grows into `run` step by step")]
 mod config;
 mod deployment;
 mod error;

@@ -4,7 +4,7 @@ use super::{AlertType, Phase, Severity};
 use crate::output::utc;
 use alloy::primitives::{Address, B256};
 use data_encoding::BASE32_NOPAD;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -92,14 +92,59 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// The document that is stored, that a webhook sends as it is, and that texts are made of.
+    /// The document that is stored, that a webhook sends as it is, and that texts are made of. Below 20 kB.
     pub(crate) fn body(&self) -> Value {
-        json!({
-            "type": self.about.kind.name(),
-            "timestamp": utc(self.at),
-            "data": self.data,
-        })
+        let About { kind, phase, severity, label, .. } = &self.about;
+        let mut data = self.data.as_object().cloned().unwrap_or_default();
+        let runbook = format!("docs/runbooks/{kind}.md");
+        for (name, value) in [
+            ("v", json!(VERSION)),
+            ("phase", json!(phase)),
+            ("severity", json!(severity)),
+            ("key", json!(self.key)),
+            ("label", json!(label)),
+            ("runbook", json!(runbook)),
+        ] {
+            data.entry(name).or_insert(value);
+        }
+        while bytes(&data) > DATA && shorten(&mut data) {}
+        json!({ "type": kind.name(), "timestamp": utc(self.at), "data": data })
     }
+}
+
+/// Of what is in `data`.
+const VERSION: u32 = 1;
+
+/// A webhook's body is below 20 kB: this is what `type` and `timestamp` leave.
+const DATA: usize = 19_500;
+
+fn bytes(data: &Map<String, Value>) -> usize {
+    serde_json::to_vec(data).map_or(0, |json| json.len())
+}
+
+/// What says what it is about; all of it is short.
+const KEPT: [&str; 10] =
+    ["v", "phase", "severity", "key", "label", "runbook", "fact", "tx", "chain", "truncated"];
+
+/// Takes away half of the field that is longest, or all of what has no halves. False where nothing can go.
+fn shorten(data: &mut Map<String, Value>) -> bool {
+    data.insert("truncated".to_owned(), true.into());
+    let fields = data.iter_mut().filter(|(name, _)| !KEPT.contains(&name.as_str()));
+    let Some((name, value)) = fields.max_by_key(|(_, value)| value.to_string().len()) else {
+        return false;
+    };
+    match value {
+        Value::String(text) if text.len() > 1 => {
+            let half = (0..=text.len() / 2).rfind(|at| text.is_char_boundary(*at));
+            text.truncate(half.unwrap_or_default());
+        }
+        Value::Array(items) if items.len() > 1 => items.truncate(items.len() / 2),
+        _ => {
+            let name = name.clone();
+            data.remove(&name);
+        }
+    }
+    true
 }
 
 /// `chain:contract:breaker`, as people and programs see it: the slot without leading zero bytes.
@@ -131,5 +176,55 @@ mod tests {
         }
         assert_eq!(first.as_str().len(), 30);
         assert!(first.as_str()[4..].bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()));
+    }
+
+    fn message(data: Value) -> Message {
+        let about = About {
+            chain: Some("mainnet".to_owned()),
+            label: Some("vault".to_owned()),
+            kind: AlertType::BreakerOpened,
+            phase: Phase::Seen,
+            severity: Severity::Warning,
+        };
+        let (id, key) = (id(1, 2, Phase::Seen, 1), "mainnet:0x5a:0x07".to_owned());
+        Message { id, key, about, fact: None, note: None, data, at: 1_767_323_045 }
+    }
+
+    #[test]
+    fn a_document_says_what_it_is_about_and_where_to_read_on() {
+        let body = message(json!({ "cause": "reverted", "label": "vault/oracle" })).body();
+        assert_eq!(
+            body,
+            json!({
+                "type": "breaker.opened",
+                "timestamp": "2026-01-02T03:04:05Z",
+                "data": {
+                    "v": 1,
+                    "phase": "seen",
+                    "severity": "warning",
+                    "key": "mainnet:0x5a:0x07",
+                    "label": "vault/oracle",
+                    "cause": "reverted",
+                    "runbook": "docs/runbooks/breaker.opened.md",
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn a_document_is_below_20_kb_and_says_if_something_is_missing() {
+        for data in [
+            json!({ "log_data": "é".repeat(100_000) }),
+            json!({ "breakers": vec![json!({ "key": "k".repeat(80) }); 5_000] }),
+            json!({ "one": { "two": "x".repeat(30_000) } }),
+            json!({ "one": ["x".repeat(30_000)], "two": "\u{1}".repeat(9_000) }),
+            Value::Object((0..2_000).map(|nth| (nth.to_string(), nth.into())).collect()),
+        ] {
+            let body = message(data).body();
+            assert!(body.to_string().len() < 20_000);
+            assert_eq!(body["data"]["truncated"], true);
+            assert_eq!(body["data"]["key"], "mainnet:0x5a:0x07");
+        }
+        assert_eq!(message(Value::Null).body()["data"]["truncated"], Value::Null);
     }
 }

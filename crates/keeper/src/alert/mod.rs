@@ -1,15 +1,18 @@
 //! What there is to tell, and to whom.
 
 mod channel;
-mod http;
+mod deliver;
+pub(crate) mod http;
 mod kind;
 mod markup;
 mod message;
 mod routes;
 mod schedule;
+mod storm;
 mod text;
 
 pub(crate) use channel::{Channel, ChannelError};
+pub(crate) use deliver::Delivery;
 pub(crate) use kind::{AlertType, Phase, Severity};
 pub(crate) use message::{About, Message, MessageId, breaker_key};
 pub(crate) use routes::{RouteError, Routes};

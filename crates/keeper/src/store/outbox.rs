@@ -326,7 +326,7 @@ pub(crate) async fn disable(
     Ok(done.rows_affected() > 0)
 }
 
-/// Sends there again, also what has waited. Gives whether it was disabled.
+/// Sends there again, also what has waited, as if for the first time. Gives whether it was disabled.
 ///
 /// # Errors
 /// When the store fails.
@@ -334,6 +334,12 @@ pub(crate) async fn enable(store: &Store, channel: &str) -> Result<bool, StoreEr
     let mut tx = store.begin().await?;
     let done =
         sqlx::query("DELETE FROM channel WHERE name = $1").bind(channel).execute(&mut *tx).await?;
+    sqlx::query(
+        "UPDATE outbox SET attempts = 0, first_at_ms = NULL WHERE channel = $1 AND status = 'pending'",
+    )
+    .bind(channel)
+    .execute(&mut *tx)
+    .await?;
     tx.commit().await?;
     Ok(done.rows_affected() > 0)
 }

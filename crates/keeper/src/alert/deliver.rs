@@ -122,7 +122,11 @@ impl Lane {
             return Ok(());
         }
         let now_ms = shared.clock.now_ms();
-        let (limit, merged, resting) = match self.window.pace(free, now_ms) {
+        let waiting = match self.window.has_limit() {
+            true => outbox::waiting(&shared.store, &self.channel.name, now_ms).await?,
+            false => 0,
+        };
+        let (limit, merged, resting) = match self.window.pace(free, waiting, now_ms) {
             Pace::Single(limit) => (limit, false, Default::default()),
             Pace::Merged(resting) => (free, true, resting),
         };

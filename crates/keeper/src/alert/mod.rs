@@ -9,6 +9,8 @@ mod message;
 mod routes;
 mod schedule;
 mod storm;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub(crate) use channel::{Channel, ChannelError};

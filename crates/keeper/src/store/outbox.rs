@@ -262,6 +262,21 @@ pub(crate) async fn release(store: &Store) -> Result<(), StoreError> {
     Ok(tx.commit().await?)
 }
 
+/// How many rows of a channel could go, were it not for their order.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn waiting(store: &Store, channel: &str, now_ms: u64) -> Result<u64, StoreError> {
+    let row = sqlx::query(
+        "SELECT COUNT(*) FROM outbox WHERE channel = $1 AND status = 'pending' AND next_at_ms <= $2",
+    )
+    .bind(channel)
+    .bind(int(now_ms))
+    .fetch_one(store.reader())
+    .await?;
+    uint(row.try_get(0)?)
+}
+
 /// The documents that wait behind a row, oldest first: those of its key, which one of them may make needless.
 ///
 /// # Errors

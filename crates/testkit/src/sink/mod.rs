@@ -52,6 +52,8 @@ pub struct Delivery {
 pub enum SinkAnswer {
     /// Says this.
     Reply(HttpReply),
+    /// Says this after a time by the sink's clock.
+    Later(Duration, HttpReply),
     /// Never answers.
     Hang,
     /// Closes the connection: it was received, and the sender does not know.
@@ -274,6 +276,10 @@ impl Shared {
         self.changed.send_replace(());
         match answer.unwrap_or_else(|| 204.into()) {
             SinkAnswer::Reply(reply) => Ok(self.say(reply)),
+            SinkAnswer::Later(time, reply) => {
+                self.clock.sleep(time).await;
+                Ok(self.say(reply))
+            }
             SinkAnswer::Hang => pending().await,
             SinkAnswer::Close => Err(io::Error::other("the sink was told to close here")),
         }

@@ -100,3 +100,16 @@ async fn a_sink_hangs_and_its_door_shuts() {
     sink.door(Door::Open).await;
     assert_eq!(send(&sink, "msg_a", "", "{}").await.unwrap().status(), 204);
 }
+
+#[tokio::test]
+async fn an_answer_takes_its_time() {
+    let (clock, slow) = (clock(), Duration::from_secs(2));
+    let answer = SinkAnswer::Later(slow, HttpReply::new(202));
+    let sink = Sink::builder().clock(clock.clone()).answer(answer).start().await.unwrap();
+    let url = sink.url();
+    let answered = tokio::spawn(async move { client().post(url).send().await });
+    clock.sleeping(1).await;
+    assert!(sink.deliveries().len() == 1 && !answered.is_finished());
+    clock.advance(slow);
+    assert_eq!(within(answered).await.unwrap().unwrap().status(), 202);
+}

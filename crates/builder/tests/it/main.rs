@@ -1,1 +1,10 @@
 //! Tests of the builder breaker.
+
+#![allow(clippy::unwrap_used)] // here a panic is the report
+
+mod cases;
+mod clock;
+mod machine;
+mod policies;
+mod script;
+mod tally;

@@ -7,6 +7,7 @@ mod fault;
 mod latch;
 mod machine;
 mod policy;
+pub mod replay;
 mod root;
 mod tally;
 

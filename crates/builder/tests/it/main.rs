@@ -4,6 +4,9 @@
 
 mod cases;
 mod clock;
+mod events;
+mod history;
+mod input;
 mod machine;
 mod policies;
 mod script;

@@ -3,6 +3,7 @@
 use super::{breakers, fact};
 use crate::{
     alert::{About, AlertType, Message, MessageId, Phase, breaker_key},
+    clock::{Clock as _, SystemClock},
     store::{Store, StoreError, Tx, blob, hash, int, uint},
     watch::{Block, Walked},
 };
@@ -13,7 +14,6 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// Who is to be told of something: names of channels.
@@ -408,8 +408,6 @@ pub(super) async fn facts_of(
 }
 
 /// The machine's clock, for when rows are to be sent. What is true of a chain goes by its own.
-#[expect(clippy::disallowed_methods, reason = "channels live in this time")]
 pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    SystemClock.now_ms()
 }

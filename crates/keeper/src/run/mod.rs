@@ -10,8 +10,9 @@ mod supervise;
 
 use crate::{
     Refusal,
-    alert::{About, AlertType, Message, MessageId, Phase, Routes},
+    alert::{About, AlertType, Channel, Delivery, Message, MessageId, Phase, Routes, http::Http},
     cli::RunArgs,
+    clock::SystemClock,
     fold::{Router, now_ms},
     output::{log, say},
     store::{Store, StoreError},
@@ -30,6 +31,9 @@ use tokio_util::sync::CancellationToken;
 /// How long the line that is being printed is waited for when the keeper is asked to stop. Its reader may have gone to sleep.
 const LAST_LINE: Duration = Duration::from_secs(1);
 
+/// How long deliveries that are under way have to end when the keeper is asked to stop.
+const GRACE: Duration = Duration::from_secs(10);
+
 /// How often what is old is forgotten.
 const PRUNED_EVERY: Duration = Duration::from_secs(3_600);
 
@@ -39,6 +43,8 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
         Some(stages) => stages?,
         None => return Ok(()),
     };
+    let channels = settings.channels.iter().map(Channel::new).collect::<Result<Vec<_>, _>>();
+    let channels = channels.map_err(|error| Refusal::Configuration(error.to_string()))?;
     let store = Store::open(settings.store.url.expose()).await.map_err(refused)?;
     let routes = Arc::new(Routes::new(&settings.routes, &settings.channels)?);
     let router: Router = {
@@ -69,18 +75,29 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
         })
     });
 
-    let printing = print(Printer::new(store.clone(), json).await?, stop.clone());
-    tokio::pin!(printing);
-    tokio::select! {
+    // Not among the work that is dropped: what is on its way has a moment to arrive.
+    let delivery =
+        Delivery::new(store.clone(), channels, routes, Http::new()?, Arc::new(SystemClock));
+    let mut delivering = tokio::spawn(delivery.run(stop.clone(), GRACE));
+
+    let mut printing = tokio::spawn(print(Printer::new(store.clone(), json).await?, stop.clone()));
+    let ended = tokio::select! {
+        biased;
+        () = stop.cancelled() => Ok(()),
         ended = &mut printing => ended?,
-        Some(ended) = work.join_next() => ended??,
-        () = stop.cancelled() => {
-            let _ = time::timeout(LAST_LINE, printing).await;
-        }
-    }
+        Some(ended) = work.join_next() => ended?,
+        ended = &mut delivering => ended.map_err(Into::into),
+    };
     // What is half done is undone by the store.
     work.shutdown().await;
-    Ok(())
+    stop.cancel();
+    if !printing.is_finished() {
+        let _ = time::timeout(LAST_LINE, printing).await;
+    }
+    if !delivering.is_finished() {
+        delivering.await?;
+    }
+    ended
 }
 
 /// Prints on a thread of its own, which a reader that has gone to sleep holds.

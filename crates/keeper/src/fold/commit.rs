@@ -111,14 +111,15 @@ impl Step<'_> {
                 .last_final
                 .filter(|last| self.cursors.seen.is_none_or(|seen| seen.number < last.number)))
             .or(self.cursors.seen);
+        let is_walked = !batch.blocks.is_empty() && batch.last_final.is_none();
         if let Some(clock) = self.cursors.seen {
             self.cross(clock).await?;
             // What was open for long in the past is over, or will be told at its end.
-            if !batch.blocks.is_empty() {
+            if is_walked {
                 self.stuck(clock).await?;
             }
         }
-        self.end_of_history(!batch.blocks.is_empty()).await
+        self.end_of_history(is_walked).await
     }
 
     async fn end(mut self) -> Result<(), StoreError> {

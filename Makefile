@@ -97,7 +97,8 @@ shuttle: ## Random interleavings of six to eight threads in the Rust breaker; a 
 .PHONY: mutate
 mutate: setup .venv/.installed $(TOOLS)/cargo-mutants ## Breaks the core in every way the tools know, and sees a test notice; ONLY=CircuitBreaker
 	@.venv/bin/python -u tools/mutate.py $(ONLY)
-	$(TOOLS)/cargo-mutants mutants --output target --package fusebox-breaker --file 'crates/breaker/src/core/**' -- --test it
+# 3: none was missed, and some had a test wait for ever, which is noticed as well.
+	$(TOOLS)/cargo-mutants mutants --output target --package fusebox-breaker --file 'crates/breaker/src/core/**' -- --test it || [ $$? -eq 3 ]
 
 .PHONY: evidence-gas
 evidence-gas: setup ## How often other defences blame a healthy primary that was given too little gas

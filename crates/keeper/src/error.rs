@@ -1,6 +1,6 @@
 //! Errors that have an exit code of their own.
 
-use crate::{output, shutdown::Signal};
+use crate::{output, shutdown::Signal, store::StoreError};
 use std::process::ExitCode;
 
 /// Why the keeper will not go on. Each message names the thing and what to do about it.
@@ -16,7 +16,7 @@ pub enum Refusal {
     /// The node is on another chain than the one that is meant. Exit code 4.
     #[error("{0}")]
     Identity(String),
-    /// The store cannot be used as it is. Exit code 5.
+    /// The store is not one that can be used. Exit code 5.
     #[error("{0}")]
     Store(String),
     /// Nothing can be reached that could answer. Exit code 6; only commands that answer once give up.
@@ -31,12 +31,25 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The same kind of refusal, in other words.
+    pub(crate) fn with_text(self, text: String) -> Self {
+        match self {
+            Self::Usage(_) => Self::Usage(text),
+            Self::Configuration(_) => Self::Configuration(text),
+            Self::Identity(_) => Self::Identity(text),
+            Self::Store(_) => Self::Store(text),
+            Self::Unreachable(_) => Self::Unreachable(text),
+            Self::No(_) => Self::No(text),
+            Self::Interrupted(signal) => Self::Interrupted(signal),
+        }
+    }
+
     fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Configuration(_) => 3,
             Self::Identity(_) => 4,
-            Self::Store(_) => 5,
+            Self::Store(_) => STORE,
             Self::Unreachable(_) => 6,
             Self::No(_) => 7,
             Self::Interrupted(signal) => signal.code(),
@@ -49,6 +62,17 @@ pub fn exit_code(result: &eyre::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::gone(error) => ExitCode::SUCCESS,
-        Err(error) => error.downcast_ref::<Refusal>().map_or(1, Refusal::code).into(),
+        Err(error) => code(error).into(),
     }
 }
+
+fn code(error: &eyre::Report) -> u8 {
+    match (error.downcast_ref::<Refusal>(), error.downcast_ref::<StoreError>()) {
+        (Some(refusal), _) => refusal.code(),
+        (None, Some(StoreError::Refused { .. } | StoreError::Held { .. })) => STORE,
+        _ => 1,
+    }
+}
+
+/// The exit code of a store that the keeper will not use.
+const STORE: u8 = 5;

@@ -45,6 +45,13 @@ pub(crate) fn line(text: &str) -> eyre::Result<()> {
     Ok(writeln!(io::stdout(), "{text}")?)
 }
 
+/// The result as whatever writes it makes it, whole or not at all.
+pub(crate) fn script(write: impl FnOnce(&mut Vec<u8>)) -> eyre::Result<()> {
+    let mut script = Vec::new();
+    write(&mut script);
+    Ok(io::stdout().write_all(&script)?)
+}
+
 /// The result as one JSON document.
 pub(crate) fn document(value: &impl Serialize) -> eyre::Result<()> {
     line(&serde_json::to_string_pretty(value)?)

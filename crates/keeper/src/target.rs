@@ -223,11 +223,14 @@ async fn list(node: &RootProvider, address: Address) -> Result<Option<Vec<B256>>
     }
 }
 
-/// Nodes agree on the word, and not on the code.
+/// Nodes agree on neither code nor words for a contract that fails: geth says `invalid opcode`, anvil `EVM error`.
 fn is_revert(error: &TransportError) -> bool {
-    error
-        .as_error_resp()
-        .is_some_and(|answer| answer.code == 3 || answer.message.contains("revert"))
+    const WORDS: [&str; 6] =
+        ["revert", "evm error", "invalid opcode", "out of gas", "stack underflow", "invalid jump"];
+    error.as_error_resp().is_some_and(|answer| {
+        let message = answer.message.to_lowercase();
+        answer.code == 3 || WORDS.iter().any(|word| message.contains(word))
+    })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod document;
 mod draft;
 mod effective;
 mod fill;
+mod load;
 mod overrides;
 mod read;
 mod section;
@@ -19,14 +20,16 @@ pub(crate) mod shorthand;
 mod value;
 
 pub(crate) use overrides::Overrides;
+pub(crate) use read::check_listen;
 pub(crate) use settings::*;
+pub(crate) use value::duration;
 
 use crate::Refusal;
 use chain::Around;
 use draft::{Draft, File};
 use fusebox_rpc::{ConfigErrors, RpcConfig, Rules};
 use section::Section;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The nodes of a file: all that a proxy needs.
@@ -72,7 +75,7 @@ impl Config {
     ///
     /// # Errors
     /// As [`Pools::read`], and [`Refusal::Usage`] where the command line does not fit the file.
-    pub(crate) fn read(path: &Path, overrides: &Overrides<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn read(path: &Path, overrides: &Overrides) -> Result<Self, Refusal> {
         let sections = [&draft::POOL[..], &draft::KEEPER[..]].concat();
         let mut draft = Draft::open(path, &sections)?;
         overrides.replace_nodes(&mut draft)?;
@@ -98,46 +101,6 @@ impl Config {
         }
         overrides.apply(&mut settings, &mut effective)?;
         Ok(Self { pools: Pools { rpc, rules, file }, settings, effective })
-    }
-
-    /// What a command line says alone, as if a file did: nodes of one chain, what is watched on it, and nobody to tell.
-    ///
-    /// # Errors
-    /// [`Refusal::Configuration`] for a deployment file that cannot be used, [`Refusal::Usage`] for the rest.
-    pub(crate) fn bare(
-        rpc: RpcConfig,
-        chain: u64,
-        watch: Value,
-        overrides: &Overrides<'_>,
-    ) -> Result<Self, Refusal> {
-        let name = chain.to_string();
-        let written = json!({
-            "chain": { &name: { "id": chain, "profile": shorthand::PROFILE, "watch": watch } },
-            "store": { "url": "sqlite::memory:" },
-        });
-        let written = written.as_object().cloned().unwrap_or_default();
-        let problems = section::Problems::default();
-        let around = Around { folder: Path::new(""), rpc: Some(&rpc), is_remote_fine: true };
-        let mut root = Section::root(written.clone(), written, &problems);
-        let mut settings = read::settings(&mut root, &around);
-        let mut effective = root.finish();
-        drop(root);
-        let problems = problems.into_inner();
-        if !problems.is_empty() {
-            let problems = problems.into_iter().map(|(_, what)| what).collect::<Vec<_>>();
-            return Err(Refusal::Configuration(problems.join("\n")));
-        }
-        settings.server = None;
-        if let Some(listen) = overrides.listen {
-            settings.server = Some(ServerSettings {
-                listen,
-                hosts: Vec::new(),
-                allow_remote: overrides.allow_remote,
-            });
-        }
-        overrides.apply(&mut settings, &mut effective)?;
-        let pools = Pools { rpc, rules: Rules::shipped().clone(), file: File::none() };
-        Ok(Self { pools, settings, effective })
     }
 }
 

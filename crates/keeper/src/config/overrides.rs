@@ -8,26 +8,26 @@ use std::net::SocketAddr;
 
 /// What is not given here is as the file has it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Overrides<'a> {
+pub(crate) struct Overrides {
     /// Nodes instead of those of one chain.
-    pub(crate) rpc_url: &'a [SecretUrl],
+    pub(crate) rpc_url: Vec<SecretUrl>,
     /// Whether they are from a variable, which may be meant for other programs.
     pub(crate) is_variable: bool,
     /// The chain whose nodes they are.
     pub(crate) chain: Option<u64>,
-    pub(crate) store: Option<&'a str>,
+    pub(crate) store: Option<String>,
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) allow_remote: bool,
     pub(crate) log: Option<LogLevel>,
 }
 
-impl Overrides<'_> {
+impl Overrides {
     /// Puts the nodes where the file has those of the chain.
     pub(super) fn replace_nodes(&self, draft: &mut Draft) -> Result<(), Refusal> {
         if self.rpc_url.is_empty() {
             return Ok(());
         }
-        let providers = shorthand::providers(self.rpc_url)?;
+        let providers = shorthand::providers(&self.rpc_url)?;
         let chains = chains(&draft.filled);
         let meant: Vec<_> = match self.chain {
             Some(id) => chains.into_iter().filter(|chain| chain.id == id).collect(),
@@ -66,7 +66,7 @@ impl Overrides<'_> {
         settings: &mut Settings,
         effective: &mut Value,
     ) -> Result<(), Refusal> {
-        if let Some(store) = self.store {
+        if let Some(store) = self.store.as_deref() {
             settings.store.url = SecretText::new(store);
             // Another kind of URL may hold a password.
             let shown = if store.starts_with("sqlite:") { store } else { "…" };

@@ -2,6 +2,7 @@
 
 use crate::deployment::Deployment;
 use alloy::primitives::{Address, B256};
+use clap::ValueEnum;
 use fusebox_rpc::{SecretText, SecretUrl};
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -201,12 +202,16 @@ pub(crate) enum LogFormat {
 }
 
 /// Up to which level lines are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum LogLevel {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum LogLevel {
+    /// What stops it.
     Error,
+    /// What somebody should look at, too.
     Warn,
+    /// What it does, too.
     #[default]
     Info,
+    /// What it asks and is told, too.
     Debug,
 }
 

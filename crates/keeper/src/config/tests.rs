@@ -32,7 +32,7 @@ fn read(file: &str) -> Result<Config, String> {
     read_with(file, &Overrides::default())
 }
 
-fn read_with(file: &str, overrides: &Overrides<'_>) -> Result<Config, String> {
+fn read_with(file: &str, overrides: &Overrides) -> Result<Config, String> {
     let dir = folder(file);
     Config::read(&dir.path().join("keeper.toml"), overrides).map_err(|refusal| {
         let text = refusal.to_string();
@@ -532,7 +532,7 @@ fn the_command_line_goes_before_the_file_and_the_file_before_the_default() {
     let file = format!(
         "{NODES}{CHAIN}[store]\nurl = \"sqlite:file.db\"\n[server]\nlisten = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\n"
     );
-    let of = |file: &str, overrides: &Overrides<'_>| {
+    let of = |file: &str, overrides: &Overrides| {
         let Config { settings, effective, .. } = read_with(file, overrides).unwrap();
         let store = settings.store.url.expose().rsplit('/').next().unwrap().to_owned();
         let server = settings.server.unwrap();
@@ -541,7 +541,7 @@ fn the_command_line_goes_before_the_file_and_the_file_before_the_default() {
         (store, server.listen.port(), settings.log.level)
     };
     let given = Overrides {
-        store: Some("sqlite:/tmp/flag.db"),
+        store: Some("sqlite:/tmp/flag.db".to_owned()),
         listen: Some(([127, 0, 0, 1], 2).into()),
         log: Some(LogLevel::Error),
         ..Overrides::default()
@@ -558,7 +558,8 @@ fn the_command_line_goes_before_the_file_and_the_file_before_the_default() {
     let allowed = Overrides { allow_remote: true, ..remote };
     assert!(read_with(&bare, &allowed).unwrap().settings.server.unwrap().allow_remote);
     // A password in a URL of another kind is not shown.
-    let secret = Overrides { store: Some("postgres://u:5ecret@a/"), ..Overrides::default() };
+    let secret =
+        Overrides { store: Some("postgres://u:5ecret@a/".to_owned()), ..Overrides::default() };
     assert!(!read_with(&bare, &secret).unwrap().effective.to_string().contains("5ecret"));
 }
 
@@ -573,7 +574,7 @@ fn nodes_of_the_command_line_take_the_place_of_those_of_one_chain() {
     let other = "[[profile.default.chain.2.provider]]\nname = \"b\"\nhttp = \"http://127.0.0.1:3\"\n[chain.other]\nid = 2\n[[chain.other.watch]]\nanywhere = true\n";
     let two = format!("{one}{other}");
     for is_variable in [false, true] {
-        let given = Overrides { rpc_url: &urls, is_variable, ..Overrides::default() };
+        let given = Overrides { rpc_url: urls.to_vec(), is_variable, ..Overrides::default() };
         let config = read_with(&one, &given).unwrap();
         assert_eq!(hosts(&config, 1), ["127.0.0.1", "127.0.0.1_2"]);
         assert!(!config.effective.to_string().contains("5ecret"));
@@ -594,10 +595,10 @@ fn nodes_of_the_command_line_take_the_place_of_those_of_one_chain() {
             }
         }
     }
-    let nowhere = Overrides { rpc_url: &urls, chain: Some(9), ..Overrides::default() };
+    let nowhere = Overrides { rpc_url: urls.to_vec(), chain: Some(9), ..Overrides::default() };
     assert!(read_with(&two, &nowhere).unwrap_err().contains("--chain 9 is not in the file"));
     let bad = ["ws://a/5ecret"].map(fusebox_rpc::SecretUrl::new);
-    let bad = Overrides { rpc_url: &bad, ..Overrides::default() };
+    let bad = Overrides { rpc_url: bad.to_vec(), ..Overrides::default() };
     assert!(
         read_with(&one, &bad).unwrap_err().starts_with("--rpc-url number 1: has another scheme")
     );

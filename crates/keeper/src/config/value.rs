@@ -25,7 +25,7 @@ pub(super) fn label(text: &str) -> Result<String, String> {
 }
 
 /// Whole days as well, which the common form leaves out for having 23 to 25 hours. Here a day is 24.
-pub(super) fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     if let Some(days) = text.strip_suffix('d') {
         let days: u64 = days.trim().parse().ok()?;

@@ -4,7 +4,8 @@ use crate::{
     Refusal,
     cli::RunArgs,
     config::{
-        ChainSettings, ContractSettings, LogSettings, Settings, StoreSettings, WatchSettings,
+        ChainSettings, Config, ContractSettings, LogSettings, ServerSettings, Settings,
+        StoreSettings, WatchSettings, check_listen,
     },
     fold::{Anywhere, ChainName, Ledger, Router, Watched, WatchedContract},
     node::{Endpoints, Nodes, Unanswered, explain, transport_error},
@@ -17,7 +18,7 @@ use alloy::{
     primitives::{Address, B256},
     providers::Provider,
 };
-use fusebox_rpc::SecretText;
+use fusebox_rpc::{SecretText, Servers};
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time;
 
@@ -43,7 +44,6 @@ pub(super) struct ChainStage {
 }
 
 /// Who says what is watched.
-#[allow(dead_code, reason = "grows step by step")]
 #[derive(Clone, Debug)]
 enum Source {
     /// The command line, which was looked up on the chain.
@@ -59,11 +59,39 @@ enum Source {
 /// # Errors
 /// A [`Refusal`] where that makes no sense. A node that does not answer is waited for.
 pub(super) async fn stages(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
-    from_line(args).await
+    match args.target.is_none() {
+        true => from_file(&args).await,
+        false => from_line(args).await,
+    }
+}
+
+async fn from_file(args: &RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
+    let config = Config::of_run(args).await?;
+    let servers = Servers::default();
+    let pools = &config.pools;
+    let stage = |chain: &ChainSettings| {
+        let nodes = Nodes::configured(&pools.rpc, &chain.profile, chain.id, &servers, &pools.rules);
+        Ok(ChainStage {
+            nodes: nodes.map_err(|problems| pools.refuse(problems))?,
+            name: ChainName {
+                id: chain.id,
+                name: chain.name.clone(),
+                tx_link: chain.tx_link.clone(),
+                reorg_window: chain.reorg_window,
+            },
+            source: Source::File(Box::new(chain.clone())),
+        })
+    };
+    let stages = config.settings.chains.iter().map(stage).collect::<Result<_, Refusal>>()?;
+    Ok((config.settings, stages))
 }
 
 async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
-    let endpoints = Endpoints::new(&args.node.rpc_url)?;
+    let (urls, _) = args.node.urls();
+    if urls.is_empty() {
+        return Err(Refusal::Usage("which node? Give --rpc-url URL".to_owned()).into());
+    }
+    let endpoints = Endpoints::new(&urls)?;
     let settings = bare(&args)?;
     let target = Target::new(args.target.watch.clone(), args.target.deployment.as_deref())?;
     let resolved = reach(&endpoints, &target, args.node.chain).await?;
@@ -81,14 +109,23 @@ async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
 }
 
 /// What goes without a file: nobody to tell but standard output, and nothing kept unless that is asked for.
-fn bare(_args: &RunArgs) -> Result<Settings, Refusal> {
+fn bare(args: &RunArgs) -> Result<Settings, Refusal> {
+    let server = args.listen.map(|listen| ServerSettings {
+        listen,
+        hosts: Vec::new(),
+        allow_remote: args.allow_remote,
+    });
+    if let Some(server) = &server {
+        check_listen(server.listen, server.allow_remote)?;
+    }
+    let store = args.file.store.as_deref().unwrap_or("sqlite::memory:");
     Ok(Settings {
         chains: Vec::new(),
         channels: Vec::new(),
         routes: Vec::new(),
         heartbeat: None,
-        store: StoreSettings { url: SecretText::new("sqlite::memory:"), keep: KEEP },
-        server: None,
+        store: StoreSettings { url: SecretText::new(store), keep: KEEP },
+        server,
         builder: None,
         log: LogSettings::default(),
     })

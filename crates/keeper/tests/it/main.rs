@@ -4,10 +4,16 @@
 
 #![allow(clippy::unwrap_used)] // here a panic is the report
 
+mod check;
+mod config;
+mod crash;
+mod daemon;
+mod help;
 mod nodes;
 mod refusals;
 mod rpc;
 mod run;
 mod simulate;
 mod status;
+mod stored;
 mod support;

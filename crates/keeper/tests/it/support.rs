@@ -139,7 +139,12 @@ fn provider(anvil: &AnvilInstance) -> DynProvider {
 /// The keeper, with none of the settings of whoever runs the tests.
 pub(crate) fn keeper<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_keeper"));
-    command.args(args).env_remove("ETH_RPC_URL").env_remove("CHAIN").stdin(Stdio::null());
+    for name in
+        ["ETH_RPC_URL", "CHAIN", "KEEPER_CONFIG", "KEEPER_STORE", "KEEPER_LISTEN", "KEEPER_LOG"]
+    {
+        command.env_remove(name);
+    }
+    command.args(args).stdin(Stdio::null());
     command
 }
 
@@ -212,14 +217,17 @@ impl Running {
         (code, self.out.iter().collect())
     }
 
-    #[allow(dead_code)]
+    /// What it has said on standard error and nobody has read.
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.err.try_iter().collect()
+    }
+
     /// Ends it at once, wherever it is.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    #[allow(dead_code)]
     /// Waits for it to end by itself.
     pub(crate) fn end(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()

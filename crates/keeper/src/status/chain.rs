@@ -1,5 +1,6 @@
-//! `keeper status`: breakers as their storage words have them, at one block.
+//! Breakers as their storage words have them, at one block.
 
+use super::fail_on;
 use crate::{
     Refusal,
     cli::StatusArgs,
@@ -37,8 +38,12 @@ struct Json<'a> {
     block: u64,
 }
 
-pub(crate) async fn status(args: StatusArgs) -> eyre::Result<()> {
-    let endpoints = Endpoints::new(&args.node.rpc_url)?;
+pub(super) async fn status(args: StatusArgs) -> eyre::Result<()> {
+    let (urls, _) = args.node.urls();
+    if urls.is_empty() {
+        return Err(Refusal::Usage("which node? Give --rpc-url URL".to_owned()).into());
+    }
+    let endpoints = Endpoints::new(&urls)?;
     let target = Target::new(args.target.watch.clone(), args.target.deployment.as_deref())?;
     let (rows, clock) = read(&endpoints, &target, &args).await.map_err(|error| {
         if let Some(Unanswered(reason)) = error.downcast_ref() {
@@ -50,10 +55,14 @@ pub(crate) async fn status(args: StatusArgs) -> eyre::Result<()> {
         }
     })?;
     if args.json {
-        let rows: Vec<_> = rows.iter().map(|row| json(row, &clock)).collect();
-        return output::document(&rows);
+        let documents: Vec<_> = rows.iter().map(|row| json(row, &clock)).collect();
+        output::document(&documents)?;
+    } else {
+        output::line(&table(&rows, &clock).trim_fmt())?;
     }
-    output::line(&table(&rows, &clock).trim_fmt())
+    let states: Vec<_> =
+        rows.iter().map(|row| (row.listed.name(), row.state.to_string())).collect();
+    Ok(fail_on(&args, states.iter().map(|(name, state)| (name.as_str(), state.as_str())))?)
 }
 
 async fn read(

@@ -1,0 +1,1 @@
+//! `keeper status`, `events` and `mute`, from a store.

@@ -3,10 +3,12 @@
 use crate::{
     Refusal,
     cli::SimulateArgs,
-    fold::{Fold, Notice, What},
+    config::Verify,
+    fold::{Anywhere, ChainName, Ledger, Watched},
     node::Nodes,
     output, shutdown,
-    watch::{Fact, OldWatch as Watch},
+    store::Store,
+    watch::{self, Kind, Plan, Sighting, Tapped, Watch, decode},
 };
 use comfy_table::{Table, presets};
 use eyre::WrapErr as _;
@@ -21,9 +23,9 @@ use std::{
     fs::{self, File},
     io::Write as _,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
-use tokio::sync::{Notify, mpsc};
+use tokio::{sync::Notify, task::JoinHandle};
 
 pub(crate) async fn simulate(args: SimulateArgs) -> eyre::Result<()> {
     let scenario = scenario(&args)?;
@@ -86,7 +88,7 @@ async fn play(scenario: &Scenario) -> eyre::Result<Run> {
         EngineError::NotFound(error) => Refusal::Unreachable(error.to_string()).into(),
         error => eyre::Report::from(error),
     })?;
-    let mut observer = Watching::start(&engine)?;
+    let mut observer = Watching::start(&engine).await?;
     // Hidden by the library where standard error is no terminal.
     let bar = ProgressBar::new(0).with_style(ProgressStyle::default_bar());
     let progress = |Progress { done, blocks }| {
@@ -124,24 +126,55 @@ fn verdict(run: &Run) -> eyre::Result<()> {
     Err(Refusal::No(message).into())
 }
 
-/// The observer that the simulator is lent: watch and fold, as `run` has them.
+/// The observer that the simulator is lent: the watch, as `run` has it, on a store in memory.
 struct Watching {
-    facts: mpsc::Receiver<Fact>,
+    health: watch::Handle,
     hint: Arc<Notify>,
-    fold: Fold,
+    /// What was stored since the last block that was asked for.
+    sightings: Arc<Mutex<Vec<Sighting>>>,
+    task: JoinHandle<Result<(), watch::WatchError>>,
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 /// anvil's default.
 const CHAIN: u64 = 31_337;
 
 impl Watching {
-    fn start(engine: &AnvilEngine) -> Result<Self, Refusal> {
-        let watch = Watch::new(Nodes::lone(CHAIN, engine.url())?, None, 0);
+    async fn start(engine: &AnvilEngine) -> eyre::Result<Self> {
+        let nodes = Nodes::lone(CHAIN, engine.url())?;
+        let genesis = nodes.genesis().await?.ok_or_else(|| eyre::eyre!("anvil has no block"))?;
+        let plan = Plan {
+            anywhere: Some(0),
+            // A node of our own hides nothing.
+            verify: Verify::Off,
+            ..Plan::quick(CHAIN.to_string())
+        };
+        let name = ChainName {
+            id: CHAIN,
+            name: plan.name.clone(),
+            tx_link: None,
+            reorg_window: plan.reorg_window,
+        };
+        let anywhere = Some(Anywhere { max_contracts: u64::MAX, alert: false });
+        let watched = Watched { anywhere, tells_history: true, ..Watched::default() };
+        let store = Store::in_memory().await?;
+        let ledger = Ledger::open(store, name, genesis, watched, Arc::new(|_| Vec::new())).await?;
+
+        let sightings = Arc::<Mutex<Vec<Sighting>>>::default();
+        let stored = Arc::clone(&sightings);
+        let book = Tapped::new(ledger, move |batch| {
+            let mut stored = stored.lock().unwrap_or_else(PoisonError::into_inner);
+            stored.extend(batch.sightings.iter().cloned());
+            Ok(())
+        });
+        let (watch, health) = Watch::new(nodes, book, plan);
         let hint = watch.hint();
-        let (sender, facts) = mpsc::channel(64);
-        // It ends when the receiver is dropped; should it end before, the channel tells.
-        tokio::spawn(watch.run(sender));
-        Ok(Self { facts, hint, fold: Fold::new(CHAIN) })
+        Ok(Self { health, hint, sightings, task: tokio::spawn(watch.run()) })
     }
 }
 
@@ -149,28 +182,36 @@ impl Observer for Watching {
     async fn observe(&mut self, sealed: &Sealed) -> Result<Vec<Observed>, ObserverError> {
         let fail = |reason: String| ObserverError { reason };
         self.hint.notify_one();
-        let mut seen = Vec::new();
-        loop {
-            let fact = self.facts.recv().await;
-            let fact = fact.ok_or_else(|| fail("the watch ended".to_owned()))?;
-            seen.extend(self.fold.apply(&fact).iter().filter_map(observed));
-            match fact {
-                Fact::Block { block, .. } if block.number == sealed.number => return Ok(seen),
-                Fact::Unreachable { reason } => return Err(fail(reason)),
-                Fact::Undecodable(log) => return Err(fail(output::undecodable(&log, CHAIN))),
-                _ => {}
-            }
+        let health = self.health.wait_for(|health| {
+            health.seen.is_some_and(|seen| seen.number >= sealed.number)
+                || health.halted.is_some()
+                || !health.degraded.is_empty()
+        });
+        let health = health.await.map_err(|_| fail("the watch ended".to_owned()))?;
+        if let Some(reason) = health.halted.as_ref().or(health.degraded.values().next()) {
+            return Err(fail(reason.clone()));
         }
+        drop(health);
+        let sightings =
+            std::mem::take(&mut *self.sightings.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut observed = Vec::new();
+        for sighting in sightings {
+            let Some((breaker, kind)) = decode(&sighting.topics, &sighting.data) else {
+                let (contract, block) = (sighting.contract, sighting.block.number);
+                return Err(fail(format!(
+                    "{contract} emitted a breaker's event of an unknown shape in block {block}"
+                )));
+            };
+            let transition = match kind {
+                Kind::Opened { retry_at, cause } => ObservedTransition::Opened { retry_at, cause },
+                Kind::Closed => ObservedTransition::Closed,
+                Kind::Configured(_) => continue,
+            };
+            let contract = sighting.contract;
+            observed.push(Observed { contract, breaker, transition });
+        }
+        Ok(observed)
     }
-}
-
-fn observed(notice: &Notice) -> Option<Observed> {
-    let transition = match notice.what {
-        What::Opened { retry_at, cause } => ObservedTransition::Opened { retry_at, cause },
-        What::Closed => ObservedTransition::Closed,
-        What::HalfOpen { .. } | What::Configured(_) => return None,
-    };
-    Some(Observed { contract: notice.key.contract, breaker: notice.key.breaker, transition })
 }
 
 fn timeline(run: &Run) -> Table {

@@ -17,7 +17,7 @@ pub(crate) type Slot = (Address, B256);
 
 type Answer<T> = Result<T, StoreError>;
 
-/// The store, as the watch sees it. A trait, so that tests can have it fail, and the simulator can look on.
+/// The store, as the watch sees it.
 pub(crate) trait Book: Send + Sync + 'static {
     /// The hash of block 0.
     fn genesis(&self) -> B256;
@@ -96,5 +96,66 @@ impl Book for Ledger {
 
     async fn read_back(&self, block: Block, words: &[(Slot, U256)]) -> Answer<()> {
         self.read_back(block, words).await
+    }
+}
+
+/// The same, with somebody who sees each step before it is stored, and may refuse it: the simulator looks on, and tests
+/// have a disk that is full.
+#[derive(Debug)]
+pub(crate) struct Tapped<F> {
+    ledger: Ledger,
+    tap: F,
+}
+
+impl<F: Fn(&Batch) -> Answer<()> + Send + Sync + 'static> Tapped<F> {
+    pub(crate) fn new(ledger: Ledger, tap: F) -> Self {
+        Self { ledger, tap }
+    }
+}
+
+impl<F: Fn(&Batch) -> Answer<()> + Send + Sync + 'static> Book for Tapped<F> {
+    fn genesis(&self) -> B256 {
+        self.ledger.genesis()
+    }
+
+    async fn cursors(&self) -> Answer<Cursors> {
+        self.ledger.cursors().await
+    }
+
+    async fn stored(&self, number: u64) -> Answer<Option<Walked>> {
+        self.ledger.stored(number).await
+    }
+
+    async fn sightings(&self, from: u64, to: u64) -> Answer<Vec<Stored>> {
+        self.ledger.sightings(from, to).await
+    }
+
+    async fn contracts(&self) -> Answer<Vec<Contract>> {
+        self.ledger.contracts().await
+    }
+
+    async fn history_ends_at(&self, number: u64) -> Answer<()> {
+        self.ledger.history_ends_at(number).await
+    }
+
+    async fn commit(&self, batch: &Batch) -> Answer<()> {
+        (self.tap)(batch)?;
+        self.ledger.commit(batch).await
+    }
+
+    async fn note(&self, kind: AlertType, cause: &str, at: u64, data: Value) -> Answer<()> {
+        self.ledger.note(kind, cause, at, data).await
+    }
+
+    async fn words_wanted(&self) -> Answer<Vec<Slot>> {
+        self.ledger.words_wanted().await
+    }
+
+    async fn audit(&self) -> Answer<()> {
+        self.ledger.audit().await
+    }
+
+    async fn read_back(&self, block: Block, words: &[(Slot, U256)]) -> Answer<()> {
+        self.ledger.read_back(block, words).await
     }
 }

@@ -32,7 +32,7 @@ mod window;
 mod words;
 
 pub(crate) use batch::{Batch, Sighting, Walked};
-pub(crate) use book::{Book, Slot, Stored};
+pub(crate) use book::{Book, Slot, Stored, Tapped};
 pub(crate) use decode::decode;
 pub use decode::{Event, Kind, Undecodable};
 pub(crate) use health::{Handle, Health, NodeHealth};
@@ -258,7 +258,7 @@ impl<B: Book> Watch<B> {
         match foreign {
             Some(reason) if all => Err(Halt::Foreign(reason)),
             _ => {
-                self.trouble.tell();
+                self.unanswered();
                 Err(Halt::TurnedAway)
             }
         }

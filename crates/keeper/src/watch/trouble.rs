@@ -36,14 +36,10 @@ impl Trouble {
         self.with.entry(node.host.clone()).or_insert_with(|| "it is busy".to_owned());
     }
 
-    /// No node brought the tick to its end: for a person, once while the reasons are the same.
-    pub(super) fn tell(&mut self) {
+    /// What is wrong with all of them, for a person.
+    fn reason(&self) -> String {
         let each = self.with.iter().map(|(host, why)| format!("no answer from {host}: {why}"));
-        let reason = each.collect::<Vec<_>>().join("; ");
-        if self.told.as_ref() != Some(&reason) {
-            log(&format!("{reason}; trying again"));
-            self.told = Some(reason);
-        }
+        each.collect::<Vec<_>>().join("; ")
     }
 
     pub(super) fn unread(&mut self, why: &str) {
@@ -73,9 +69,21 @@ impl<B: Book> Watch<B> {
         self.trouble.with.clear();
         if self.trouble.told.take().is_some() {
             log(&format!("{} answers again", node.host));
+            self.board.recovered("unreachable");
         }
         self.followed = Some(node.name.clone());
         self.board.followed(node);
+    }
+
+    /// No node brought the tick to its end: told once while the reasons are the same.
+    pub(super) fn unanswered(&mut self) {
+        let reason = self.trouble.reason();
+        if self.trouble.told.as_ref() == Some(&reason) {
+            return;
+        }
+        log(&format!("{reason}; trying again"));
+        self.board.degraded("unreachable", reason.clone());
+        self.trouble.told = Some(reason);
     }
 
     /// After a tick: what is shown of the nodes, and alerts for what lasts.

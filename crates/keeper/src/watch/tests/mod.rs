@@ -6,15 +6,18 @@ mod finality;
 mod history;
 mod reorgs;
 
-use super::{Batch, Block, Book, Health, Plan, Slot, Stored, Walked, Watch, WatchError, health};
+use super::{Batch, Health, Plan, Tapped, Watch, WatchError, health};
 use crate::{
-    alert::{About, AlertType},
+    alert::About,
     config::{Confirmations, Verify},
-    fold::{ChainName, Contract, Cursors, Ledger, Watched, WatchedContract},
+    fold::{ChainName, Ledger, Watched, WatchedContract},
     node::Nodes,
     store::{Store, StoreError},
 };
-use alloy::primitives::{Address, B256, U256};
+use alloy::{
+    primitives::{Address, B256, U256},
+    sol_types::SolEvent as _,
+};
 use fusebox_bindings::events;
 use fusebox_rpc::{RpcConfig, Rules, Servers};
 use fusebox_testkit::{BlockId, BlockPlan, Chain, Node, block};
@@ -50,63 +53,6 @@ fn closes(contract: Address) -> BlockPlan {
     block().log(contract, [events::Closed::SIGNATURE_HASH, B256::ZERO], Vec::new())
 }
 
-use alloy::sol_types::SolEvent as _;
-
-/// A store that fails when it is told to.
-#[derive(Clone)]
-struct Faulty {
-    ledger: Ledger,
-    /// So many commits fail from now on.
-    failing: Arc<AtomicUsize>,
-}
-
-impl Book for Faulty {
-    fn genesis(&self) -> B256 {
-        self.ledger.genesis()
-    }
-    async fn cursors(&self) -> Result<Cursors, StoreError> {
-        self.ledger.cursors().await
-    }
-    async fn stored(&self, number: u64) -> Result<Option<Walked>, StoreError> {
-        self.ledger.stored(number).await
-    }
-    async fn sightings(&self, from: u64, to: u64) -> Result<Vec<Stored>, StoreError> {
-        self.ledger.sightings(from, to).await
-    }
-    async fn contracts(&self) -> Result<Vec<Contract>, StoreError> {
-        self.ledger.contracts().await
-    }
-    async fn history_ends_at(&self, number: u64) -> Result<(), StoreError> {
-        self.ledger.history_ends_at(number).await
-    }
-    async fn commit(&self, batch: &Batch) -> Result<(), StoreError> {
-        let left = self.failing.load(Ordering::Relaxed);
-        if left > 0 {
-            self.failing.store(left - 1, Ordering::Relaxed);
-            return Err(StoreError::Corrupt("the disk is full".to_owned()));
-        }
-        self.ledger.commit(batch).await
-    }
-    async fn note(
-        &self,
-        kind: AlertType,
-        cause: &str,
-        at: u64,
-        data: Value,
-    ) -> Result<(), StoreError> {
-        self.ledger.note(kind, cause, at, data).await
-    }
-    async fn words_wanted(&self) -> Result<Vec<Slot>, StoreError> {
-        self.ledger.words_wanted().await
-    }
-    async fn audit(&self) -> Result<(), StoreError> {
-        self.ledger.audit().await
-    }
-    async fn read_back(&self, block: Block, words: &[(Slot, U256)]) -> Result<(), StoreError> {
-        self.ledger.read_back(block, words).await
-    }
-}
-
 /// A store, and what is watched with it. The watch can be ended and begun again.
 struct Bench {
     store: Store,
@@ -115,6 +61,7 @@ struct Bench {
     plan: Plan,
     contracts: Vec<(Address, u64)>,
     genesis: B256,
+    has_hints: bool,
 }
 
 /// A watch that runs.
@@ -153,6 +100,7 @@ impl Bench {
             plan,
             contracts: vec![(HOST, 1)],
             genesis: chain.block(0).unwrap().hash,
+            has_hints: false,
         }
     }
 
@@ -177,7 +125,13 @@ impl Bench {
     }
 
     fn nodes(&self) -> Nodes {
-        let provider = |label: &&str| json!({ "name": label, "http": self.node.url_of(label) });
+        let provider = |label: &&str| {
+            let mut provider = json!({ "name": label, "http": self.node.url_of(label) });
+            if self.has_hints {
+                provider["ws"] = self.node.ws_url_of(label).into();
+            }
+            provider
+        };
         let providers: Vec<Value> = match self.labels.is_empty() {
             true => vec![json!({ "name": "lone", "http": self.node.url() })],
             false => self.labels.iter().map(provider).collect(),
@@ -193,6 +147,10 @@ impl Bench {
     }
 
     async fn start(&self) -> Running {
+        self.start_on(self.nodes()).await
+    }
+
+    async fn start_on(&self, nodes: Nodes) -> Running {
         let contracts = self.contracts.iter().map(|(address, start)| WatchedContract {
             address: *address,
             label: None,
@@ -211,8 +169,17 @@ impl Bench {
         let router = Arc::new(|_: &About| Vec::new());
         let ledger = Ledger::open(self.store.clone(), name, self.genesis, watched, router);
         let failing = Arc::<AtomicUsize>::default();
-        let book = Faulty { ledger: ledger.await.unwrap(), failing: failing.clone() };
-        let (watch, health) = Watch::new(self.nodes(), book, self.plan.clone());
+        let fails = failing.clone();
+        let fail = move |_: &Batch| {
+            let fails =
+                fails.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            match fails {
+                Ok(_) => Err(StoreError::Corrupt("the disk is full".to_owned())),
+                Err(_) => Ok(()),
+            }
+        };
+        let book = Tapped::new(ledger.await.unwrap(), fail);
+        let (watch, health) = Watch::new(nodes, book, self.plan.clone());
         let task = tokio::spawn(watch.run());
         Running { health, failing, store: self.store.clone(), task }
     }

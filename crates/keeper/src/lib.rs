@@ -1,7 +1,7 @@
 //! The keeper: watches circuit breakers on a node, shows their state, and drives simulations.
 //!
-//! A fact enters once, through [`watch`], into one bounded channel; printing is the first consumer of it. `main` is a
-//! table of contents over this library.
+//! A fact enters once, through `watch`, and is stored by `fold` together with all that is to be told of it; who tells it
+//! reads the store. `main` is a table of contents over this library.
 
 #[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod alert;
@@ -35,8 +35,8 @@ mod status;
 mod store;
 #[allow(dead_code, reason = "grows into `run` step by step")]
 mod target;
-#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
-pub mod watch;
+#[allow(dead_code, reason = "grows into `run` step by step")]
+mod watch;
 
 pub use cli::Cli;
 pub use error::{Refusal, exit_code};

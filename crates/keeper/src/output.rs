@@ -3,9 +3,7 @@
 use crate::{
     node::{explain, transport_error},
     target::Slot,
-    watch::Undecodable,
 };
-use alloy::primitives::{B256, hex};
 use fusebox_bindings::{LATCH, NEVER, ONCE_PER_BLOCK, PROBE_ONLY};
 use serde::Serialize;
 use serde_json::Value;
@@ -177,19 +175,6 @@ fn flags(flags: u8) -> String {
         names.push(format!("{unknown:#x}"));
     }
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
-/// A log that could not be decoded, as a warning with all that it holds.
-pub(crate) fn undecodable(log: &Undecodable, chain: u64) -> String {
-    let topics = log.topics.iter().map(B256::to_string).collect::<Vec<_>>().join(", ");
-    format!(
-        "warning: {} block {}: {} emitted a log that has a breaker's topic and not its shape: {}, topics [{topics}], data {}",
-        utc(log.block.time),
-        log.block.number,
-        log.contract,
-        log.fact().show(chain),
-        hex::encode_prefixed(&log.data)
-    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ mod commit;
 mod digest;
 mod fact;
 mod ledger;
-mod old;
 mod read_back;
 mod state;
 mod tell;
@@ -18,5 +17,4 @@ pub(crate) use fact::FactId;
 pub(crate) use ledger::{
     Anywhere, ChainName, Contract, Cursors, Ledger, Router, Watched, WatchedContract, now_ms,
 };
-pub(crate) use old::{Fold, Notice, What};
 pub(crate) use state::{Folded, Status};

@@ -51,8 +51,8 @@ pub(super) enum Bloomed {
 }
 
 impl Wanted {
-    /// From the first block on.
-    pub(super) fn of(contracts: Option<Vec<Address>>) -> Self {
+    #[cfg(test)]
+    fn of(contracts: Option<Vec<Address>>) -> Self {
         match contracts {
             None => Self::new([], Some(0)),
             Some(contracts) => Self::new(contracts.into_iter().map(|contract| (contract, 0)), None),
@@ -107,8 +107,8 @@ impl Wanted {
                 || self.contracts.get(&log.address()).is_some_and(begun))
     }
 
-    /// Whether a block with this bloom may hold any.
-    pub(super) fn may_be_in(&self, bloom: &Bloom) -> bool {
+    #[cfg(test)]
+    fn may_be_in(&self, bloom: &Bloom) -> bool {
         self.bloomed(bloom) != Bloomed::Excluded
     }
 

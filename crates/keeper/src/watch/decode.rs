@@ -1,33 +1,14 @@
 //! From a log to an event. Every value is hostile: whoever deploys a contract chooses what it emits.
 
-use super::{Block, Fact};
 use alloy::{
-    primitives::{Address, B256, Bytes, U256},
-    rpc::types::Log,
+    primitives::{B256, U256},
     sol_types::{SolEvent, SolValue},
 };
 use fusebox_bindings::{Cause, Config, events};
 
-/// A breaker's event, and where it is from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Its block.
-    pub block: Block,
-    /// Its transaction.
-    pub transaction: Option<B256>,
-    /// Its place in the block.
-    pub log_index: u64,
-    /// The contract that emitted it.
-    pub contract: Address,
-    /// The breaker: its storage slot in that contract.
-    pub breaker: B256,
-    /// What happened.
-    pub kind: Kind,
-}
-
 /// What happened to a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// It opened, or an open one got a later deadline.
     Opened {
         /// Unix seconds at which it becomes half-open; saturated, as a hostile contract may say anything.
@@ -39,42 +20,6 @@ pub enum Kind {
     Closed,
     /// It has a new configuration.
     Configured(Config),
-}
-
-/// A log with a known first topic that is not what that event looks like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undecodable {
-    /// Its block.
-    pub block: Block,
-    /// Its transaction.
-    pub transaction: Option<B256>,
-    /// Its place in the block.
-    pub log_index: u64,
-    /// The contract that emitted it.
-    pub contract: Address,
-    /// Its topics.
-    pub topics: Vec<B256>,
-    /// Its data.
-    pub data: Bytes,
-}
-
-pub(super) fn fact(log: &Log, block: Block) -> Fact {
-    let transaction = log.transaction_hash;
-    let log_index = log.log_index.unwrap_or_default();
-    let contract = log.address();
-    match decode(log.topics(), &log.data().data) {
-        Some((breaker, kind)) => {
-            Fact::Event(Event { block, transaction, log_index, contract, breaker, kind })
-        }
-        None => Fact::Undecodable(Undecodable {
-            block,
-            transaction,
-            log_index,
-            contract,
-            topics: log.topics().to_vec(),
-            data: log.data().data.clone(),
-        }),
-    }
 }
 
 /// The breaker and what happened to it; `None` where the log is not of such an event's shape.

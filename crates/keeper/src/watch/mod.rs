@@ -7,23 +7,20 @@
 
 mod asked;
 mod backfill;
-#[allow(dead_code, reason = "grows into `run` step by step")]
 mod batch;
 mod book;
 mod compare;
 mod decode;
 mod finality;
 mod halt;
-mod health;
+pub(crate) mod health;
 mod identity;
 mod joining;
-mod old;
 mod pace;
 mod plan;
 mod reader;
 mod receipts;
 mod settle;
-mod tail;
 #[cfg(test)]
 mod tests;
 mod trouble;
@@ -32,11 +29,9 @@ mod window;
 mod words;
 
 pub(crate) use batch::{Batch, Sighting, Walked};
-pub(crate) use book::{Book, Slot, Stored, Tapped};
-pub(crate) use decode::decode;
-pub use decode::{Event, Kind, Undecodable};
-pub(crate) use health::{Handle, Health, NodeHealth};
-pub use old::{Fact, OldWatch};
+pub(crate) use book::{Book, Slot, Tapped};
+pub(crate) use decode::{Kind, decode};
+pub(crate) use health::Handle;
 pub(crate) use plan::Plan;
 
 use crate::{
@@ -78,13 +73,11 @@ const COALESCED: Duration = Duration::from_millis(20);
 
 /// A block, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// Its number.
-    pub number: u64,
-    /// Its hash.
-    pub hash: B256,
+pub(crate) struct Block {
+    pub(crate) number: u64,
+    pub(crate) hash: B256,
     /// Its timestamp, in unix seconds.
-    pub time: u64,
+    pub(crate) time: u64,
 }
 
 pub(crate) fn block(header: &Header) -> Block {
@@ -93,8 +86,7 @@ pub(crate) fn block(header: &Header) -> Block {
 
 /// The watch cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WatchError {
+pub(crate) enum WatchError {
     /// All nodes are on another chain than the one that is stored, or on one of that id that was begun anew.
     #[error("{0}")]
     OtherChain(String),

@@ -6,7 +6,10 @@ mod finality;
 mod history;
 mod reorgs;
 
-use super::{Batch, Health, Plan, Tapped, Watch, WatchError, health};
+use super::{
+    Batch, Plan, Tapped, Watch, WatchError,
+    health::{self, Health},
+};
 use crate::{
     alert::About,
     config::{Confirmations, Verify},

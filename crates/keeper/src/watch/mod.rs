@@ -331,6 +331,9 @@ impl<B: Book> Watch<B> {
                 self.last_final = Some(to);
             }
             self.unproven.split_off(&(to.number + 1));
+            for one in &mut self.joining {
+                one.scanned_to = one.scanned_to.min(to.number);
+            }
         }
         self.seen = batch.seen.or(self.seen);
         self.last_final = batch.last_final.or(self.last_final);

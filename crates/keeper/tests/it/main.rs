@@ -17,3 +17,4 @@ mod simulate;
 mod status;
 mod stored;
 mod support;
+mod watch_cases;

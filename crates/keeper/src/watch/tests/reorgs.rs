@@ -19,22 +19,25 @@ async fn each_block_is_told_once_in_order() {
 
 #[tokio::test]
 async fn an_idle_block_costs_one_request() {
-    const BLOCKS: u64 = 200;
-    let chain = Chain::new();
-    let node = Node::scripted(chain.clone()).start().await.unwrap();
-    let bench = Bench::new(&chain, node).await;
-    let running = bench.start().await;
-    running.sees(chain.mine(opens(HOST))).await;
-    let before = bench.node.all_calls().len();
-    for _ in 0..BLOCKS {
-        // Made when the one before was told, so that none is read together with another.
-        running.sees(chain.mine_empty(1)).await;
+    const BLOCKS: u64 = 160;
+    for confirmations in [Confirmations::Blocks(4), Confirmations::Finalized] {
+        let chain = Chain::new();
+        let node = Node::scripted(chain.clone()).start().await.unwrap();
+        let bench = Bench::new(&chain, node).await.confirmations(confirmations);
+        let running = bench.start().await;
+        running.sees(chain.mine(opens(HOST))).await;
+        let before = bench.node.all_calls().len();
+        for _ in 0..BLOCKS {
+            // Made when the one before was told, so that none is read together with another.
+            running.sees(chain.mine_empty(1)).await;
+        }
+        let calls = bench.node.all_calls().split_off(before);
+        // A poll that finds the same block is none of a block.
+        let is_tip =
+            |call: &&fusebox_testkit::Call| call.params.pointer("/0") == Some(&"latest".into());
+        let others = calls.len() - calls.iter().filter(is_tip).count();
+        assert!(others as u64 <= BLOCKS / 10, "{others} for {BLOCKS} blocks, {confirmations:?}");
     }
-    let calls = bench.node.all_calls().split_off(before);
-    let tips = calls.iter().filter(|call| call.params.pointer("/0") == Some(&"latest".into()));
-    let others = calls.len() - tips.count();
-    // A poll that finds the same block is none of a block.
-    assert!(others as u64 <= BLOCKS / 10, "{others} for {BLOCKS} blocks");
 }
 
 #[tokio::test]

@@ -208,7 +208,8 @@ fn read(row: &AnyRow) -> Result<Claimed, StoreError> {
     })
 }
 
-/// Writes down how an attempt ended, for all that went together.
+/// Writes down how an attempt ended, for all that went together. That it has arrived counts in any case; anything else
+/// only from whoever holds the claim, which is the one with the last attempt.
 ///
 /// # Errors
 /// When the store fails: the claim expires, and it is sent again with the same id.
@@ -232,7 +233,8 @@ pub(crate) async fn settle(
         sqlx::query(
             "UPDATE outbox SET status = $1, next_at_ms = COALESCE($2, next_at_ms), last_error = $3,
                     maybe_delivered = $4, delivered_at_ms = $5, claimed_until_ms = NULL
-             WHERE message = $6 AND channel = $7 AND status IN ('pending', 'claimed')",
+             WHERE message = $6 AND channel = $7
+               AND ($1 = 'delivered' OR (status = 'claimed' AND attempts = $8))",
         )
         .bind(status)
         .bind(next_at_ms)
@@ -241,6 +243,7 @@ pub(crate) async fn settle(
         .bind(delivered_at_ms)
         .bind(&row.message)
         .bind(&row.channel)
+        .bind(i64::from(row.attempts))
         .execute(&mut *tx)
         .await?;
     }

@@ -88,6 +88,8 @@ impl Channel {
             ChannelKind::Discord { url: to } => Kind::Chat(Chat::Discord(url(to)?)),
             ChannelKind::Telegram { token, chat, url: to } => {
                 secrets.add(token.expose());
+                // A bot's number and its secret.
+                token.expose().split(':').skip(1).for_each(|part| secrets.add(part));
                 Kind::Chat(Chat::telegram(url(to)?, token, chat))
             }
             ChannelKind::PagerDuty { key, url: to } => {

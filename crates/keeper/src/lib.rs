@@ -34,6 +34,8 @@ mod status;
 #[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod store;
 #[allow(dead_code, reason = "grows into `run` step by step")]
+mod systemd;
+#[allow(dead_code, reason = "grows into `run` step by step")]
 mod target;
 #[allow(dead_code, reason = "grows into `run` step by step")]
 mod watch;

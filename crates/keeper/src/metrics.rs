@@ -26,3 +26,13 @@ pub(crate) const BLOOM_CHECKS: &str = "keeper_bloom_checks_total";
 pub(crate) const BACKFILL_BLOCKS: &str = "keeper_backfill_blocks_total";
 /// Blocks in the next range of history. By chain.
 pub(crate) const RANGE_BLOCKS: &str = "keeper_range_blocks";
+/// Rows of the outbox. By channel and status.
+pub(crate) const OUTBOX_ROWS: &str = "keeper_outbox_rows";
+/// Seconds since the oldest row that waits was put there; 0 for none. By channel.
+pub(crate) const OUTBOX_OLDEST: &str = "keeper_outbox_oldest_seconds";
+/// Attempts to send. By channel and result.
+pub(crate) const ALERTS: &str = "keeper_alerts_total";
+/// Seconds from the outbox to the receiver. By channel.
+pub(crate) const ALERT_LATENCY: &str = "keeper_alert_latency_seconds";
+/// 1 while nothing is sent to a channel. By channel.
+pub(crate) const CHANNEL_DISABLED: &str = "keeper_channel_disabled";

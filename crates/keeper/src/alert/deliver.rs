@@ -4,7 +4,7 @@
 //! one, and a key that is not taken holds up no other key.
 
 use super::{
-    About, AlertType, Channel, Message, MessageId, Phase, Routes,
+    About, AlertType, Channel, Message, MessageId, Phase, Routes, gauges,
     http::{Heard, Http},
     schedule::{Failed, next},
     storm::{Pace, Window},
@@ -28,6 +28,9 @@ const IN_FLIGHT: usize = 8;
 
 /// How often the outbox is looked at without a reason: for what is due again, and for what another process has put there.
 const POLL: Duration = Duration::from_secs(1);
+
+/// How often the metrics are counted anew: rows that are delivered stay for long, and counting many takes a while.
+const COUNTED_MS: u64 = 10_000;
 
 /// Why a channel is disabled.
 const GONE: &str = "it answered 410: it is gone";
@@ -83,12 +86,20 @@ impl Delivery {
         let mut news = shared.store.listen();
         let mut tasks = JoinSet::new();
         let mut trouble = Trouble::default();
+        let mut counted_ms = None;
         // A process that was killed has left claims, and this one alone has the store.
         trouble.note(outbox::release(&shared.store).await);
         while !stop.is_cancelled() {
             let mut begun = Ok(());
             for lane in &mut self.lanes {
                 begun = begun.and(lane.begin(&shared, &mut tasks).await);
+            }
+            let now_ms = shared.clock.now_ms();
+            if counted_ms.is_none_or(|at: u64| now_ms.abs_diff(at) >= COUNTED_MS) {
+                counted_ms = Some(now_ms);
+                let names: Vec<_> =
+                    self.lanes.iter().map(|lane| lane.channel.name.as_str()).collect();
+                begun = begun.and(gauges::refresh(&shared.store, &names, now_ms).await);
             }
             trouble.note(begun);
             tokio::select! {
@@ -253,6 +264,18 @@ impl Shared {
         while let Err(error) = outbox::settle(&self.store, rows, end, self.clock.now_ms()).await {
             trouble.note(Err(error));
             self.clock.sleep(POLL).await;
+        }
+        let channel = rows[0].channel.as_str();
+        let result = match end {
+            End::Delivered => "delivered",
+            End::Superseded => "superseded",
+            End::Retry { .. } => "retry",
+            End::Dead { .. } => "dead",
+        };
+        gauges::ended(channel, result, rows.len());
+        if *end == End::Delivered {
+            let now_ms = self.clock.now_ms();
+            rows.iter().for_each(|row| gauges::arrived(channel, row.at_ms, now_ms));
         }
     }
 }

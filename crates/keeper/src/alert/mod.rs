@@ -2,6 +2,8 @@
 
 mod channel;
 mod deliver;
+mod gauges;
+mod heartbeat;
 pub(crate) mod http;
 mod kind;
 mod markup;
@@ -15,6 +17,7 @@ mod text;
 
 pub(crate) use channel::{Channel, ChannelError};
 pub(crate) use deliver::Delivery;
+pub(crate) use heartbeat::Heartbeat;
 pub(crate) use kind::{AlertType, Phase, Severity};
 pub(crate) use message::{About, Message, MessageId, breaker_key};
 pub(crate) use routes::{RouteError, Routes};

@@ -385,3 +385,44 @@ fn text(sink: &Sink, nth: usize) -> String {
     let body: Value = serde_json::from_slice(&sink.deliveries()[nth].body).unwrap();
     body["text"].as_str().unwrap().to_owned()
 }
+
+#[test]
+fn metrics_tell_how_channels_stand() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    metrics::with_local_recorder(&recorder, || {
+        runtime.block_on(async {
+            let clock = clock();
+            let gone = sink(&clock).answer(410).start().await.unwrap();
+            let sink = sink(&clock).start().await.unwrap();
+            let channels = [hook("a", &gone.url()), hook("b", &sink.url())];
+            let bench = Bench::new(&clock, channels).await;
+            bench.put(&opened(1)).await;
+            // What is told of the one that is gone comes with it.
+            bench.counted("b", "delivered", 2).await;
+            bench.counted("a", "pending", 1).await;
+            bench.pass(seconds(30)).await;
+            let counted = async {
+                while !handle.render().contains("_oldest_seconds{channel=\"a\"} 30") {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            };
+            tokio::time::timeout(seconds(20), counted).await.unwrap();
+        });
+    });
+    let said = handle.render();
+    for line in [
+        "keeper_alerts_total{channel=\"b\",result=\"delivered\"} 2",
+        "keeper_alerts_total{channel=\"a\",result=\"retry\"} 1",
+        "keeper_outbox_rows{channel=\"a\",status=\"pending\"} 1",
+        "keeper_outbox_rows{channel=\"b\",status=\"delivered\"} 2",
+        "keeper_outbox_rows{channel=\"b\",status=\"dead\"} 0",
+        "keeper_outbox_oldest_seconds{channel=\"a\"} 30",
+        "keeper_channel_disabled{channel=\"a\"} 1",
+        "keeper_channel_disabled{channel=\"b\"} 0",
+        "keeper_alert_latency_seconds_count{channel=\"b\"} 2",
+    ] {
+        assert!(said.contains(line), "{line} is not in\n{said}");
+    }
+}

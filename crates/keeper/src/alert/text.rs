@@ -240,7 +240,9 @@ impl<'a> Told<'a> {
 
     /// Where and when.
     fn place(&self) -> String {
-        let block = self.get("block").and_then(|block| block.get("number")).and_then(Value::as_u64);
+        // What is told of a chain names the number only.
+        let block =
+            self.get("block").and_then(|block| block.get("number").unwrap_or(block).as_u64());
         let mut parts: Vec<_> = self.text("key").map(ToOwned::to_owned).into_iter().collect();
         parts.extend(block.map(|number| format!("block {number}")));
         parts.push(self.timestamp.to_owned());

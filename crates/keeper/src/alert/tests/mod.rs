@@ -2,6 +2,7 @@
 
 mod cases;
 mod order;
+mod runbooks;
 mod secrets;
 mod texts;
 

@@ -81,6 +81,8 @@ fn a_text_says_what_where_and_until_when() {
         ]
     );
     assert_eq!(text.links.len(), 2);
+    let text = Text::of(&body(AlertType::ChainDegraded, json!({ "block": 7, "reason": "why" })));
+    assert_eq!(text.lines, ["reason: why", "mainnet:0x5aAe:0x07, block 7, 2026-01-02T03:04:05Z"]);
     for never in [json!(u64::MAX), json!((1_u64 << 40) - 1), json!(-1), json!("x")] {
         let text = Text::of(&body(AlertType::BreakerOpened, json!({ "retry_at": never })));
         assert_eq!(text.lines[0], "open until it is reset");

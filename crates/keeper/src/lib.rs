@@ -16,6 +16,7 @@ mod error;
 mod events;
 #[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod fold;
+mod http;
 mod init;
 mod lookup;
 #[allow(dead_code, reason = "grows into `run` step by step")]
@@ -24,10 +25,10 @@ mod mute;
 #[allow(dead_code, reason = "grows into `run` step by step")]
 mod node;
 mod output;
-#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod report;
 mod rpc;
 mod run;
+mod serve;
 mod shutdown;
 mod simulate;
 mod status;

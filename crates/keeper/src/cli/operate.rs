@@ -12,11 +12,14 @@ It asks nothing, and never writes over a file that is there. Edit three lines, t
 
 Examples:
   keeper init
-  keeper init /etc/keeper/keeper.toml")]
+  keeper init /etc/keeper/keeper.toml --chain 8453")]
 pub struct InitArgs {
     /// Where to write it.
     #[arg(value_name = "FILE", default_value = super::CONFIG)]
     pub path: PathBuf,
+    /// The chain whose breakers are watched.
+    #[arg(long, env = "CHAIN", value_name = "ID", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub chain: u64,
 }
 
 /// Check a file.

@@ -1,8 +1,12 @@
 //! What only a running keeper knows.
 
+use crate::watch::Handle;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 /// All chains of a process at one moment.
 #[derive(Clone, Debug, Default)]
@@ -42,4 +46,90 @@ pub(crate) struct LiveProvider {
     pub(crate) state: String,
     pub(crate) head: Option<u64>,
     pub(crate) lag: u64,
+}
+
+/// The chains of a process, each with its watch while it has one. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watches(Arc<Mutex<BTreeMap<u64, Watched>>>);
+
+#[derive(Debug)]
+struct Watched {
+    name: String,
+    max_lag: u64,
+    /// None until nodes answer for the first time.
+    watch: Option<Handle>,
+}
+
+impl Watches {
+    /// Says that a chain is to be watched.
+    pub(crate) fn expect(&self, chain: u64, name: &str, max_lag: u64) {
+        self.all().insert(chain, Watched { name: name.to_owned(), max_lag, watch: None });
+    }
+
+    /// Says that it is. A watch that was started again takes the place of the one before.
+    pub(crate) fn put(&self, chain: u64, watch: Handle) {
+        if let Some(watched) = self.all().get_mut(&chain) {
+            watched.watch = Some(watch);
+        }
+    }
+
+    /// How all of them are.
+    pub(crate) fn live(&self) -> Live {
+        let mut live = Live::default();
+        for (chain, Watched { name, watch, .. }) in &*self.all() {
+            let Some(watch) = watch else { continue };
+            let health = watch.borrow();
+            let degraded = health.degraded.iter();
+            live.chains.push(LiveChain {
+                chain: *chain,
+                head: health.head.map(|head| head.number),
+                head_age_seconds: health.head_age().map(|age| age.as_secs()),
+                behind: health.behind(),
+                identified: health.identified,
+                degraded: degraded.map(|(word, why)| ((*word).to_owned(), why.clone())).collect(),
+                halted: health.halted.clone(),
+                followed: health.followed.clone(),
+            });
+            live.providers.extend(health.nodes.iter().map(|node| LiveProvider {
+                chain: name.clone(),
+                provider: node.name.clone(),
+                state: node.state.clone(),
+                head: node.head,
+                lag: node.lag,
+            }));
+        }
+        live
+    }
+
+    /// Why what is told cannot be relied upon: empty where it can.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for Watched { name, max_lag, watch } in self.all().values() {
+            let Some(watch) = watch else {
+                reasons.push(format!("{name}: no node has answered yet"));
+                continue;
+            };
+            let health = watch.borrow();
+            if !health.identified {
+                reasons.push(format!("{name}: no node has shown that it is on this chain"));
+            }
+            if let Some(halted) = &health.halted {
+                reasons.push(format!("{name}: halted: {halted}"));
+            }
+            reasons.extend(health.degraded.values().map(|why| format!("{name}: {why}")));
+            match health.behind() {
+                None => reasons.push(format!("{name}: nothing is read yet")),
+                Some(behind) if behind > *max_lag => {
+                    reasons.push(format!("{name}: {behind} blocks behind its node"));
+                }
+                Some(_) => {}
+            }
+        }
+        reasons
+    }
+
+    /// Nothing that is done while it is held can panic half way.
+    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Watched>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

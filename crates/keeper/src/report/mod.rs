@@ -8,10 +8,11 @@ mod chains;
 mod live;
 
 pub(crate) use breakers::{Breaker, Counts, Found, Query, find, page};
-pub(crate) use live::{Live, LiveChain, LiveProvider};
+pub(crate) use live::Watches;
 
 use crate::store::{Store, StoreError, outbox};
 use chains::Chain;
+use live::{Live, LiveChain, LiveProvider};
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::Row;

@@ -5,8 +5,6 @@
 mod alarm;
 mod answer;
 mod chains;
-mod connections;
-mod door;
 mod relay;
 mod report;
 mod request;
@@ -18,17 +16,15 @@ use crate::{
     Refusal,
     cli::{RpcArgs, RpcCommand, RpcServeArgs},
     config::{Pools, shorthand},
+    http::{Door, connections, listen, recorder},
     output::{log, say},
     shutdown,
 };
 use chains::Chains;
-use door::Door;
 use fusebox_rpc::Rules;
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use server::Server;
 use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
-    net::TcpListener,
     task::{JoinHandle, spawn_blocking},
     time::{sleep, timeout},
 };
@@ -40,9 +36,6 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long clients have at the end to take their answers, once all of these are there. One that has asked half a question
 /// would have been waited for to no purpose.
 const LEAVE: Duration = Duration::from_secs(5);
-
-/// From a node in the same rack to a trace that takes half a minute.
-const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0];
 
 pub(crate) async fn rpc(args: RpcArgs) -> eyre::Result<()> {
     match args.command {
@@ -63,15 +56,10 @@ async fn serve(args: RpcServeArgs, stop: CancellationToken) -> eyre::Result<()> 
         chains = chains(&args) => chains?,
         () = stop.cancelled() => return Ok(()),
     };
-    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
-        Refusal::Usage(format!(
-            "cannot listen at {}: {error}; say where with --listen",
-            args.listen
-        ))
-    })?;
+    let listener = listen(args.listen).await?;
     let metrics = recorder()?;
     let server = Arc::new(Server::new(chains.clone(), metrics.clone(), stop.clone()));
-    let door = Door { hosts: args.allow_host, origins: args.allow_origin };
+    let door = Door { hosts: args.allow_host, origins: args.allow_origin, is_read_only: false };
     let address = listener.local_addr()?;
     let router = Arc::clone(&server).router(door);
     let serving = tokio::spawn(connections::serve(listener, router, stop.clone()));
@@ -126,16 +114,6 @@ async fn chains(args: &RpcServeArgs) -> eyre::Result<Chains> {
     let chains =
         Chains::new(&config.rpc, profile, &config.rules).map_err(|errors| config.refuse(errors))?;
     Ok(chains.with_default(args.chain)?)
-}
-
-/// Keeps what the pools count for `/metrics`.
-fn recorder() -> eyre::Result<PrometheusHandle> {
-    let seconds = Matcher::Full("fusebox_rpc_request_seconds".to_owned());
-    let recorder =
-        PrometheusBuilder::new().set_buckets_for_metric(seconds, &SECONDS)?.build_recorder();
-    let handle = recorder.handle();
-    metrics::set_global_recorder(recorder)?;
-    Ok(handle)
 }
 
 fn announce(chains: &Chains, address: SocketAddr) {

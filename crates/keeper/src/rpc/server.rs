@@ -1,13 +1,7 @@
 //! The HTTP server: which path means what.
 
-use super::{
-    answer::Answer,
-    chains::Chains,
-    door::{Door, guard},
-    relay::relay,
-    report::Report,
-    socket,
-};
+use super::{answer::Answer, chains::Chains, relay::relay, report::Report, socket};
+use crate::http::{Door, guard};
 use axum::{
     Json, Router,
     body::{Body, Bytes},

@@ -63,7 +63,10 @@ pub(super) async fn serve(server: Arc<Server>, pool: Pool, socket: WebSocket) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rpc::{connections, door::Door, server::tests::server};
+    use crate::{
+        http::{Door, connections},
+        rpc::server::tests::server,
+    };
     use tokio::{net::TcpListener, task::JoinHandle, time::sleep};
     use tokio_tungstenite::{connect_async, tungstenite};
     use tokio_util::sync::CancellationToken;

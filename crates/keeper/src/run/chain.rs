@@ -10,6 +10,7 @@ use crate::{
     fold::{Anywhere, ChainName, Ledger, Router, Watched, WatchedContract},
     node::{Endpoints, Nodes, Unanswered, explain, transport_error},
     output::{count, log, say},
+    report::Watches,
     store::Store,
     target::{self, Resolved, Target},
     watch::{Plan, Watch},
@@ -172,11 +173,25 @@ fn announce(resolved: &Resolved, first: u64) {
 }
 
 impl ChainStage {
+    /// Says that it is to be watched.
+    pub(super) fn expected_by(&self, watches: &Watches) {
+        let max_lag = match &self.source {
+            Source::Line { .. } => Plan::quick(String::new()).max_lag,
+            Source::File(settings) => settings.max_lag,
+        };
+        watches.expect(self.name.id, &self.name.name, max_lag);
+    }
+
     /// Watches until it is dropped.
     ///
     /// # Errors
     /// [`Refusal::Identity`] where the nodes are on another chain than the one that is meant, or stored.
-    pub(super) async fn run(self, store: Store, router: Router) -> eyre::Result<()> {
+    pub(super) async fn run(
+        self,
+        store: Store,
+        router: Router,
+        watches: Watches,
+    ) -> eyre::Result<()> {
         let _looked_after = self.nodes.look_after();
         let mut patience = Patience::default();
         let (genesis, watched, plan) = loop {
@@ -188,6 +203,7 @@ impl ChainStage {
         let ledger =
             Ledger::open(store.clone(), self.name.clone(), genesis, watched, router).await?;
         let (watch, health) = Watch::new(self.nodes.clone(), ledger.clone(), plan);
+        watches.put(self.name.id, health.clone());
         let introducing = introduce(store, ledger, health);
         let watching =
             async { watch.run().await.map_err(|error| Refusal::Identity(error.to_string())) };

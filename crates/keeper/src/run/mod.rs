@@ -15,6 +15,8 @@ use crate::{
     clock::SystemClock,
     fold::{Router, now_ms},
     output::{log, say},
+    report::Watches,
+    serve::Served,
     store::{Store, StoreError},
 };
 use print::Printer;
@@ -45,6 +47,10 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
     };
     let channels = settings.channels.iter().map(Channel::new).collect::<Result<Vec<_>, _>>();
     let channels = channels.map_err(|error| Refusal::Configuration(error.to_string()))?;
+    let served = match &settings.server {
+        Some(settings) => Some(Served::at(settings).await?),
+        None => None,
+    };
     let store = Store::open(settings.store.url.expose()).await.map_err(refused)?;
     let routes = Arc::new(Routes::new(&settings.routes, &settings.channels)?);
     let router: Router = {
@@ -55,12 +61,18 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
     };
     started(&store, &router).await?;
 
+    let watches = Watches::default();
+    stages.iter().for_each(|stage| stage.expected_by(&watches));
     let mut work = JoinSet::new();
     for stage in stages {
-        let (store, router) = (store.clone(), Arc::clone(&router));
+        let (store, router, watches) = (store.clone(), Arc::clone(&router), watches.clone());
         work.spawn(supervise("watch", move || {
-            stage.clone().run(store.clone(), Arc::clone(&router))
+            stage.clone().run(store.clone(), Arc::clone(&router), watches.clone())
         }));
+    }
+    // To the end: whoever asks meanwhile is answered.
+    if let Some(served) = served {
+        tokio::spawn(served.run(store.clone(), watches, stop.clone()));
     }
     work.spawn({
         let (store, keep) = (store.clone(), settings.store.keep);

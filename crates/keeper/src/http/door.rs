@@ -1,6 +1,6 @@
 //! Who is let in.
 //!
-//! A proxy on loopback has no password, and its user's browser is on loopback, too. A page of any site can send requests
+//! What listens on loopback has no password, and its user's browser is on loopback, too. A page of any site can send requests
 //! there; what it may read of the answers is the browser's business, but a transaction is sent without being read. Two
 //! headers that no page can change tell such requests apart:
 //!
@@ -29,9 +29,11 @@ const JSON: [&str; 3] = ["application/json", "application/json-rpc", "applicatio
 
 /// Names and origins that are let in besides the usual ones.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Door {
-    pub(super) hosts: Vec<String>,
-    pub(super) origins: Vec<String>,
+pub(crate) struct Door {
+    pub(crate) hosts: Vec<String>,
+    pub(crate) origins: Vec<String>,
+    /// Whether there is something to read only: nothing is posted, and no page reads it.
+    pub(crate) is_read_only: bool,
 }
 
 /// Why a request is not let in.
@@ -42,8 +44,12 @@ enum Shut {
 }
 
 impl Shut {
-    fn why(self) -> &'static str {
+    fn why(self, is_read_only: bool) -> &'static str {
         match self {
+            Self::Host if is_read_only => {
+                "this name is not one of the keeper's: use its address or localhost, or add the name to hosts in [server]\n"
+            }
+            Self::Origin if is_read_only => "pages and extensions may not read this\n",
             Self::Host => {
                 "this name is not one of the proxy's: use its address or localhost, or start it with --allow-host NAME\n"
             }
@@ -88,12 +94,17 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h Head
 }
 
 /// Stands before every path.
-pub(super) async fn guard(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     let origin = match door.check(request.headers()) {
         Ok(origin) => origin.cloned(),
-        Err(shut) => return (StatusCode::FORBIDDEN, shut.why()).into_response(),
+        Err(shut) => return (StatusCode::FORBIDDEN, shut.why(door.is_read_only)).into_response(),
     };
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let mut response = match *request.method() {
+        _ if door.is_read_only && !is_read => {
+            let why = "there is nothing to write here: GET and HEAD only\n";
+            (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")], why).into_response()
+        }
         Method::OPTIONS => preflight(request.headers()),
         Method::POST if !is_json(request.headers()) => {
             let why = "send JSON, with the header content-type: application/json\n";
@@ -139,6 +150,7 @@ mod tests {
         let door = Door {
             hosts: vec!["keeper.internal".to_owned()],
             origins: vec!["http://localhost:3000".to_owned()],
+            is_read_only: false,
         };
         let headers = headers.iter().map(|(name, value)| {
             (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())

@@ -35,7 +35,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(120);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves whoever connects, until it is stopped and all that was asked is answered.
-pub(super) async fn serve(mut listener: TcpListener, router: Router, stop: CancellationToken) {
+pub(crate) async fn serve(mut listener: TcpListener, router: Router, stop: CancellationToken) {
     let places = Arc::new(Semaphore::new(MOST));
     let connections = TaskTracker::new();
     let service = TowerToHyperService::new(router);

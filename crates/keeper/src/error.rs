@@ -16,7 +16,7 @@ pub enum Refusal {
     /// The node is on another chain than the one that is meant. Exit code 4.
     #[error("{0}")]
     Identity(String),
-    /// The store is not one that can be used. Exit code 5.
+    /// The store cannot be used as it is. Exit code 5.
     #[error("{0}")]
     Store(String),
     /// Nothing can be reached that could answer. Exit code 6; only commands that answer once give up.

@@ -3,26 +3,20 @@
 //! A fact enters once, through `watch`, and is stored by `fold` together with all that is to be told of it; who tells it
 //! reads the store. `main` is a table of contents over this library.
 
-#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod alert;
 mod check;
 mod cli;
-#[allow(dead_code, reason = "grows into `run` step by step")]
 mod clock;
-#[allow(dead_code, reason = "grows into `run` step by step")]
 mod config;
 mod deployment;
 mod error;
 mod events;
-#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod fold;
 mod http;
 mod init;
 mod lookup;
-#[allow(dead_code, reason = "grows into `run` step by step")]
 mod metrics;
 mod mute;
-#[allow(dead_code, reason = "grows into `run` step by step")]
 mod node;
 mod output;
 mod report;
@@ -32,13 +26,9 @@ mod serve;
 mod shutdown;
 mod simulate;
 mod status;
-#[allow(dead_code, unused_imports, reason = "grows into `run` step by step")]
 mod store;
-#[allow(dead_code, reason = "grows into `run` step by step")]
 mod systemd;
-#[allow(dead_code, reason = "grows into `run` step by step")]
 mod target;
-#[allow(dead_code, reason = "grows into `run` step by step")]
 mod watch;
 
 pub use cli::Cli;

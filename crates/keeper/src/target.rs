@@ -166,11 +166,6 @@ impl Resolved {
             label,
         }));
     }
-
-    /// The name of a breaker, where it has one.
-    pub(crate) fn label(&self, key: &Key) -> Option<&str> {
-        self.breakers.iter().find(|listed| listed.key == *key)?.label.as_deref()
-    }
 }
 
 /// Who says that a contract is somewhere: what has to be done where there is none depends on it.

@@ -15,9 +15,9 @@ mod storm;
 mod tests;
 mod text;
 
-pub(crate) use channel::{Channel, ChannelError};
+pub(crate) use channel::Channel;
 pub(crate) use deliver::Delivery;
 pub(crate) use heartbeat::Heartbeat;
 pub(crate) use kind::{AlertType, Phase, Severity};
 pub(crate) use message::{About, Message, MessageId, breaker_key};
-pub(crate) use routes::{RouteError, Routes};
+pub(crate) use routes::Routes;

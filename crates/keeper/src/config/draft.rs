@@ -163,11 +163,6 @@ fn rules(named: &Value, folder: &Path) -> Result<Rules, String> {
 }
 
 impl File {
-    /// Where there is none.
-    pub(super) fn none() -> Self {
-        Self { path: PathBuf::new(), places: Places::default(), secrets: Scrubber::default() }
-    }
-
     /// Problems by key, in the order of the file.
     pub(super) fn refuse(&self, problems: Vec<(String, String)>) -> Refusal {
         let mut found: Vec<_> = problems

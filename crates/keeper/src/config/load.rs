@@ -1,29 +1,24 @@
-//! From a command line to the configuration that it names.
+//! From a command line to a configuration.
 
-use super::{Config, Overrides};
+use super::{Config, LogSettings, Overrides, ServerSettings, Settings, StoreSettings};
 use crate::{
     Refusal,
-    cli::{CheckArgs, RunArgs},
+    cli::{CheckArgs, NodeArgs, RunArgs},
 };
-use std::path::PathBuf;
+use fusebox_rpc::SecretText;
+use serde_json::Value;
+use std::{path::PathBuf, time::Duration};
 use tokio::task::spawn_blocking;
 
+/// How long a store is kept that only the command line names.
+const KEEP: Duration = Duration::from_secs(400 * 86_400);
+
 impl Config {
-    /// The file that `keeper run` is to do what it says.
+    /// What `keeper run` is asked to do by a file, with the command line on top.
     ///
     /// # Errors
     /// A [`Refusal`] with all that is wrong.
     pub(crate) async fn of_run(args: &RunArgs) -> eyre::Result<Self> {
-        let (urls, is_variable) = args.node.urls();
-        let overrides = Overrides {
-            rpc_url: urls,
-            is_variable,
-            chain: args.node.chain,
-            store: args.file.store.clone(),
-            listen: args.listen,
-            allow_remote: args.allow_remote,
-            log: args.log,
-        };
         let Some(path) = args.file.file.found() else {
             return Err(Refusal::Usage(
                 "nothing to watch: give --config FILE, since there is no keeper.toml here, or --rpc-url URL with --watch, --deployment or --anywhere"
@@ -31,7 +26,7 @@ impl Config {
             )
             .into());
         };
-        with_file(path, overrides).await
+        read(path, of_run(args)).await
     }
 
     /// What `keeper check` is asked to look at.
@@ -39,19 +34,53 @@ impl Config {
     /// # Errors
     /// As [`Config::of_run`].
     pub(crate) async fn of_check(args: &CheckArgs) -> eyre::Result<Self> {
-        let (urls, is_variable) = args.node.urls();
-        let overrides = Overrides {
-            rpc_url: urls,
-            is_variable,
-            chain: args.node.chain,
-            store: args.store.store.clone(),
-            ..Overrides::default()
-        };
-        with_file(args.store.file.path(), overrides).await
+        let overrides = Overrides { store: args.store.store.clone(), ..nodes(&args.node) };
+        read(args.store.file.path(), overrides).await
     }
 }
 
 /// It may be a pipe into which nobody has written yet.
-async fn with_file(path: PathBuf, overrides: Overrides) -> eyre::Result<Config> {
+async fn read(path: PathBuf, overrides: Overrides) -> eyre::Result<Config> {
     Ok(spawn_blocking(move || Config::read(&path, &overrides)).await??)
+}
+
+fn nodes(args: &NodeArgs) -> Overrides {
+    let (rpc_url, is_variable) = args.urls();
+    Overrides { rpc_url, is_variable, chain: args.chain, ..Overrides::default() }
+}
+
+fn of_run(args: &RunArgs) -> Overrides {
+    Overrides {
+        store: args.file.store.clone(),
+        listen: args.listen,
+        allow_remote: args.allow_remote,
+        log: args.log,
+        ..nodes(&args.node)
+    }
+}
+
+impl Settings {
+    /// What goes without a file: nobody to tell but standard output, nothing kept and nothing served unless that is asked
+    /// for. The chain is not among them, since its nodes say which one it is.
+    ///
+    /// # Errors
+    /// [`Refusal::Usage`] for an address that other machines reach, where that is not meant.
+    pub(crate) fn bare(args: &RunArgs) -> Result<Self, Refusal> {
+        let mut settings = Self {
+            chains: Vec::new(),
+            channels: Vec::new(),
+            routes: Vec::new(),
+            heartbeat: None,
+            store: StoreSettings { url: SecretText::new("sqlite::memory:"), keep: KEEP },
+            server: args.listen.map(|listen| ServerSettings {
+                listen,
+                hosts: Vec::new(),
+                allow_remote: false,
+            }),
+            builder: None,
+            log: LogSettings::default(),
+        };
+        of_run(args).apply(&mut settings, &mut Value::Null)?;
+        Ok(settings)
+    }
 }

@@ -20,7 +20,6 @@ pub(crate) mod shorthand;
 mod value;
 
 pub(crate) use overrides::Overrides;
-pub(crate) use read::check_listen;
 pub(crate) use settings::*;
 pub(crate) use value::duration;
 

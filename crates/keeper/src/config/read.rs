@@ -89,7 +89,7 @@ fn server(section: &mut Section<'_>, is_remote_fine: bool) -> ServerSettings {
 const NOT_LOOPBACK: &str = "can be reached from other machines; if that is meant, add allow_remote = true, or start with --allow-remote";
 
 /// The same for an address of the command line.
-pub(crate) fn check_listen(listen: SocketAddr, allow_remote: bool) -> Result<(), Refusal> {
+pub(super) fn check_listen(listen: SocketAddr, allow_remote: bool) -> Result<(), Refusal> {
     match listen.ip().is_loopback() || allow_remote {
         true => Ok(()),
         false => Err(Refusal::Usage(format!(

@@ -169,10 +169,6 @@ impl Ledger {
         Ok(())
     }
 
-    pub(crate) fn chain(&self) -> &ChainName {
-        &self.chain
-    }
-
     pub(crate) fn genesis(&self) -> B256 {
         self.genesis
     }
@@ -199,21 +195,6 @@ impl Ledger {
         .fetch_optional(self.store.reader())
         .await?;
         row.as_ref().map(walked).transpose()
-    }
-
-    /// The walked blocks from one height on, the oldest first.
-    ///
-    /// # Errors
-    /// When a query fails.
-    pub(crate) async fn stored_from(&self, number: u64) -> Result<Vec<Walked>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT number, hash, time, parent FROM block WHERE chain_id = $1 AND number >= $2 ORDER BY number",
-        )
-        .bind(int(self.chain.id))
-        .bind(int(number))
-        .fetch_all(self.store.reader())
-        .await?;
-        rows.iter().map(walked).collect()
     }
 
     /// The logs that are stored of a range of the chain: block number, block hash, log index.

@@ -13,7 +13,6 @@ mod tell;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fact::FactId;
 pub(crate) use ledger::{
     Anywhere, ChainName, Contract, Cursors, Ledger, Router, Watched, WatchedContract, now_ms,
 };

@@ -2,7 +2,6 @@
 
 use super::fact::FactId;
 use crate::watch::{Block, Kind};
-use alloy::primitives::B256;
 use fusebox_bindings::{Config, NEVER, State, Word};
 use serde::{Deserialize, Serialize};
 
@@ -124,7 +123,7 @@ impl FactId {
 
 /// Used where an event's hash is not needed.
 #[cfg(test)]
-pub(crate) const NOWHERE: FactId = FactId { block: B256::ZERO, log_index: 0 };
+pub(crate) const NOWHERE: FactId = FactId { block: alloy::primitives::B256::ZERO, log_index: 0 };
 
 #[cfg(test)]
 mod tests {
@@ -132,7 +131,7 @@ mod tests {
     use alloy::primitives::U256;
     use fusebox_bindings::Cause;
 
-    const BLOCK: Block = Block { number: 7, hash: B256::ZERO, time: 70 };
+    const BLOCK: Block = Block { number: 7, hash: alloy::primitives::B256::ZERO, time: 70 };
 
     fn folded(kinds: &[Kind]) -> Folded {
         let mut folded = Folded::default();

@@ -138,11 +138,6 @@ impl Nodes {
         Ok(Self { chain, any, left_out: Arc::default(), each: each.into(), pool, has_hints })
     }
 
-    /// The pool over all of them.
-    pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
-    }
-
     /// New blocks, as early as a node tells of them by itself.
     pub(crate) fn wakeups(&self) -> impl Stream<Item = Wake> + Send + use<> {
         self.pool.wakeups()

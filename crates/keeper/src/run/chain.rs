@@ -3,10 +3,7 @@
 use crate::{
     Refusal,
     cli::RunArgs,
-    config::{
-        ChainSettings, Config, ContractSettings, LogSettings, ServerSettings, Settings,
-        StoreSettings, WatchSettings, check_listen,
-    },
+    config::{ChainSettings, Config, ContractSettings, Pools, Settings, WatchSettings},
     fold::{Anywhere, ChainName, Ledger, Router, Watched, WatchedContract},
     node::{Endpoints, Nodes, Unanswered, explain, transport_error},
     output::{count, log, say},
@@ -19,16 +16,13 @@ use alloy::{
     primitives::{Address, B256},
     providers::Provider,
 };
-use fusebox_rpc::{SecretText, Servers};
+use fusebox_rpc::Servers;
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time;
 
 /// How soon a node that does not answer is tried again at the start; doubled up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
-
-/// How long a store is kept that only the command line names.
-const KEEP: Duration = Duration::from_secs(400 * 86_400);
 
 /// How many states are told at the start.
 const INTRODUCED: usize = 50;
@@ -61,30 +55,9 @@ enum Source {
 /// A [`Refusal`] where that makes no sense. A node that does not answer is waited for.
 pub(super) async fn stages(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
     match args.target.is_none() {
-        true => from_file(&args).await,
+        true => from_file(args).await,
         false => from_line(args).await,
     }
-}
-
-async fn from_file(args: &RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
-    let config = Config::of_run(args).await?;
-    let servers = Servers::default();
-    let pools = &config.pools;
-    let stage = |chain: &ChainSettings| {
-        let nodes = Nodes::configured(&pools.rpc, &chain.profile, chain.id, &servers, &pools.rules);
-        Ok(ChainStage {
-            nodes: nodes.map_err(|problems| pools.refuse(problems))?,
-            name: ChainName {
-                id: chain.id,
-                name: chain.name.clone(),
-                tx_link: chain.tx_link.clone(),
-                reorg_window: chain.reorg_window,
-            },
-            source: Source::File(Box::new(chain.clone())),
-        })
-    };
-    let stages = config.settings.chains.iter().map(stage).collect::<Result<_, Refusal>>()?;
-    Ok((config.settings, stages))
 }
 
 async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
@@ -93,7 +66,7 @@ async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
         return Err(Refusal::Usage("which node? Give --rpc-url URL".to_owned()).into());
     }
     let endpoints = Endpoints::new(&urls)?;
-    let settings = bare(&args)?;
+    let settings = Settings::bare(&args)?;
     let target = Target::new(args.target.watch.clone(), args.target.deployment.as_deref())?;
     let resolved = reach(&endpoints, &target, args.node.chain).await?;
     let first = args.from_block.or(resolved.first_block).unwrap_or(resolved.head.saturating_add(1));
@@ -109,27 +82,23 @@ async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
     Ok((settings, vec![ChainStage { nodes, name, source }]))
 }
 
-/// What goes without a file: nobody to tell but standard output, and nothing kept unless that is asked for.
-fn bare(args: &RunArgs) -> Result<Settings, Refusal> {
-    let server = args.listen.map(|listen| ServerSettings {
-        listen,
-        hosts: Vec::new(),
-        allow_remote: args.allow_remote,
-    });
-    if let Some(server) = &server {
-        check_listen(server.listen, server.allow_remote)?;
+async fn from_file(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
+    let config = Config::of_run(&args).await?;
+    let servers = Servers::default();
+    let mut stages = Vec::new();
+    for chain in &config.settings.chains {
+        let Pools { rpc, rules, .. } = &config.pools;
+        let nodes = Nodes::configured(rpc, &chain.profile, chain.id, &servers, rules)
+            .map_err(|errors| config.pools.refuse(errors))?;
+        let name = ChainName {
+            id: chain.id,
+            name: chain.name.clone(),
+            tx_link: chain.tx_link.clone(),
+            reorg_window: chain.reorg_window,
+        };
+        stages.push(ChainStage { nodes, name, source: Source::File(Box::new(chain.clone())) });
     }
-    let store = args.file.store.as_deref().unwrap_or("sqlite::memory:");
-    Ok(Settings {
-        chains: Vec::new(),
-        channels: Vec::new(),
-        routes: Vec::new(),
-        heartbeat: None,
-        store: StoreSettings { url: SecretText::new(store), keep: KEEP },
-        server,
-        builder: None,
-        log: LogSettings::default(),
-    })
+    Ok((config.settings, stages))
 }
 
 /// Everything that is known before the first block, as soon as a node can be reached.

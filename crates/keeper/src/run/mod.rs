@@ -10,14 +10,18 @@ mod supervise;
 
 use crate::{
     Refusal,
-    alert::{About, AlertType, Channel, Delivery, Message, MessageId, Phase, Routes, http::Http},
+    alert::{
+        About, AlertType, Channel, Delivery, Heartbeat, Message, MessageId, Phase, Routes,
+        http::Http,
+    },
     cli::RunArgs,
     clock::SystemClock,
     fold::{Router, now_ms},
     output::{log, say},
     report::Watches,
     serve::Served,
-    store::{Store, StoreError},
+    store::Store,
+    systemd,
 };
 use print::Printer;
 use serde_json::json;
@@ -47,11 +51,15 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
     };
     let channels = settings.channels.iter().map(Channel::new).collect::<Result<Vec<_>, _>>();
     let channels = channels.map_err(|error| Refusal::Configuration(error.to_string()))?;
+    let heartbeat = settings.heartbeat.as_ref().map(Heartbeat::new).transpose();
+    let heartbeat =
+        heartbeat.map_err(|error| Refusal::Configuration(format!("[heartbeat] url: {error}")))?;
+    let http = Http::new()?;
     let served = match &settings.server {
         Some(settings) => Some(Served::at(settings).await?),
         None => None,
     };
-    let store = Store::open(settings.store.url.expose()).await.map_err(refused)?;
+    let store = Store::open(settings.store.url.expose()).await?;
     let routes = Arc::new(Routes::new(&settings.routes, &settings.channels)?);
     let router: Router = {
         let routes = Arc::clone(&routes);
@@ -72,7 +80,7 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
     }
     // To the end: whoever asks meanwhile is answered.
     if let Some(served) = served {
-        tokio::spawn(served.run(store.clone(), watches, stop.clone()));
+        tokio::spawn(served.run(store.clone(), watches.clone(), stop.clone()));
     }
     work.spawn({
         let (store, keep) = (store.clone(), settings.store.keep);
@@ -87,9 +95,23 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
         })
     });
 
+    if let Some(heartbeat) = heartbeat {
+        let watches = watches.clone();
+        let is_current = move || std::future::ready(watches.reasons().is_empty());
+        tokio::spawn(heartbeat.run(http.clone(), Arc::new(SystemClock), is_current, stop.clone()));
+    }
+    systemd::notify(systemd::Note::Ready);
+    tokio::spawn({
+        let store = store.clone();
+        let is_alive = move || {
+            let store = store.clone();
+            async move { store.stuck().await.is_none() }
+        };
+        systemd::watchdog(is_alive, stop.clone())
+    });
+
     // Not among the work that is dropped: what is on its way has a moment to arrive.
-    let delivery =
-        Delivery::new(store.clone(), channels, routes, Http::new()?, Arc::new(SystemClock));
+    let delivery = Delivery::new(store.clone(), channels, routes, http, Arc::new(SystemClock));
     let mut delivering = tokio::spawn(delivery.run(stop.clone(), GRACE));
 
     let mut printing = tokio::spawn(print(Printer::new(store.clone(), json).await?, stop.clone()));
@@ -100,6 +122,7 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
         Some(ended) = work.join_next() => ended?,
         ended = &mut delivering => ended.map_err(Into::into),
     };
+    systemd::notify(systemd::Note::Stopping);
     // What is half done is undone by the store.
     work.shutdown().await;
     stop.cancel();
@@ -117,15 +140,6 @@ async fn print(mut printer: Printer, stop: CancellationToken) -> eyre::Result<()
     let printing =
         spawn_blocking(move || Handle::current().block_on(stop.run_until_cancelled(printer.run())));
     printing.await?.unwrap_or(Ok(()))
-}
-
-fn refused(error: StoreError) -> eyre::Report {
-    match error {
-        StoreError::Refused { .. } | StoreError::Held { .. } => {
-            Refusal::Store(error.to_string()).into()
-        }
-        error => error.into(),
-    }
 }
 
 /// Tells that it has started: each time, as somebody may wonder who restarts it.

@@ -3,7 +3,7 @@
 use crate::{
     fold::now_ms,
     report::{self, Query, Watches},
-    store::{Store, StoreError},
+    store::Store,
 };
 use axum::{
     Json,
@@ -13,11 +13,7 @@ use axum::{
 };
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
-use tokio::time::timeout;
-
-/// How long the store may take to take a write. It waits for others as long as this.
-const PATIENCE: Duration = Duration::from_secs(5);
+use std::sync::Arc;
 
 /// What all paths share.
 #[derive(Debug)]
@@ -31,7 +27,7 @@ type Shared = State<Arc<Server>>;
 
 /// Whether the process works. It does not depend on any node: a keeper is not healed by being restarted.
 pub(super) async fn health(State(server): Shared) -> Response {
-    match server.stuck().await {
+    match server.store.stuck().await {
         None => Json(json!({ "status": "ok" })).into_response(),
         Some(why) => not("stuck", &[why]),
     }
@@ -40,7 +36,7 @@ pub(super) async fn health(State(server): Shared) -> Response {
 /// Whether what it says can be relied upon.
 pub(super) async fn ready(State(server): Shared) -> Response {
     let mut reasons = server.watches.reasons();
-    reasons.extend(server.stuck().await);
+    reasons.extend(server.store.stuck().await);
     match reasons.is_empty() {
         true => Json(json!({ "status": "ready" })).into_response(),
         false => not("not ready", &reasons),
@@ -50,27 +46,6 @@ pub(super) async fn ready(State(server): Shared) -> Response {
 fn not(status: &str, reasons: &[String]) -> Response {
     let body = json!({ "status": status, "reasons": reasons });
     (StatusCode::SERVICE_UNAVAILABLE, Json(body)).into_response()
-}
-
-impl Server {
-    /// Why nothing can be written.
-    async fn stuck(&self) -> Option<String> {
-        match timeout(PATIENCE, write(&self.store)).await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(format!("nothing can be stored: {error}")),
-            Err(_) => Some(format!("the store has taken no write for {} s", PATIENCE.as_secs())),
-        }
-    }
-}
-
-/// Takes the place of the one who writes, for a moment.
-async fn write(store: &Store) -> Result<(), StoreError> {
-    let mut tx = store.begin().await?;
-    sqlx::query("INSERT INTO meta (name, value) VALUES ('alive', '') ON CONFLICT (name) DO UPDATE SET value = ''")
-        .execute(&mut *tx)
-        .await?;
-    // That it could is enough.
-    Ok(tx.rollback().await?)
 }
 
 /// Which breakers are asked for.

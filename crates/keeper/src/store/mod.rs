@@ -7,6 +7,7 @@ mod error;
 mod message;
 mod open;
 pub(crate) mod outbox;
+mod probe;
 mod value;
 
 pub(crate) use error::StoreError;

@@ -12,9 +12,8 @@ use tokio::{sync::watch, time::Instant};
 /// How a chain is watched at this moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Health {
-    /// What the chain is called, and its id.
+    /// What the chain is called.
     pub(crate) name: Arc<str>,
-    pub(crate) chain: u64,
     /// The newest block that the followed node has shown.
     pub(crate) head: Option<Block>,
     /// When that was another one than before.
@@ -68,8 +67,8 @@ pub(crate) type Handle = watch::Receiver<Health>;
 pub(super) struct Board(watch::Sender<Health>);
 
 impl Board {
-    pub(super) fn new(name: &str, chain: u64) -> (Self, Handle) {
-        let health = Health { name: name.into(), chain, ..Health::default() };
+    pub(super) fn new(name: &str) -> (Self, Handle) {
+        let health = Health { name: name.into(), ..Health::default() };
         let (sender, handle) = watch::channel(health);
         (Self(sender), handle)
     }

@@ -134,7 +134,7 @@ pub(crate) struct Watch<B> {
 impl<B: Book> Watch<B> {
     /// Watches what the store lists, as the plan says. Asks for nothing yet.
     pub(crate) fn new(nodes: Nodes, book: B, plan: Plan) -> (Self, Handle) {
-        let (board, handle) = Board::new(&plan.name, nodes.chain);
+        let (board, handle) = Board::new(&plan.name);
         let watch = Self {
             reader: Reader::new(nodes.clone(), plan.verify, plan.name.as_str().into()),
             board,

@@ -227,11 +227,6 @@ impl Running {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
-
-    /// Waits for it to end by itself.
-    pub(crate) fn end(&mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
-    }
 }
 
 impl Drop for Running {

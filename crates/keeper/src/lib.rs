@@ -4,6 +4,7 @@
 //! reads the store. `main` is a table of contents over this library.
 
 mod alert;
+mod builder;
 mod check;
 mod cli;
 mod clock;
@@ -56,5 +57,6 @@ pub async fn execute(cli: Cli) -> eyre::Result<()> {
         }),
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Rpc(args) => rpc::rpc(args).await,
+        Command::Builder(args) => builder::builder(args),
     }
 }

@@ -28,6 +28,7 @@ fn run(text: &[u8], range: Range, options: &Options) -> Report {
     replay(&mut source, "history.csv", options).unwrap()
 }
 
+#[allow(clippy::print_stderr)] // a test that did not run says so
 /// The whole history, or none where this machine does not have it, which is said.
 fn mainnet(test: &str) -> Option<Vec<u8>> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

@@ -11,6 +11,7 @@ pub(crate) use operate::{
 pub(crate) use rpc::{RpcArgs, RpcCommand, RpcServeArgs, RpcStatusArgs};
 pub(crate) use watch::{RunArgs, StatusArgs};
 
+use crate::builder::cli::BuilderArgs;
 use alloy::primitives::Address;
 use clap::{Args, Parser, Subcommand};
 use fusebox_rpc::SecretUrl;
@@ -57,6 +58,8 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Serve many nodes as one JSON-RPC endpoint on this machine, until stopped.
     Rpc(RpcArgs),
+    /// Stop asking block builders when blocks stop arriving; replay and simulate when that would be.
+    Builder(BuilderArgs),
     /// Print a script that completes this command line in a shell.
     Completions(CompletionsArgs),
 }

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)] // here a panic is the report
 
+mod builder;
 mod check;
 mod config;
 mod crash;

@@ -1,0 +1,12 @@
+//! `keeper builder`: when a validator stops asking block builders, and what that would have done.
+
+pub(crate) mod cli;
+mod replay;
+
+use cli::{BuilderArgs, BuilderCommand};
+
+pub(crate) fn builder(args: BuilderArgs) -> eyre::Result<()> {
+    match args.command {
+        BuilderCommand::Replay(args) => replay::replay(&args),
+    }
+}

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Bars, median, peak_memory, timed};
+use common::{Bars, POLICIES, median, peak_memory, timed};
 use fusebox_builder::{
     SlotsPerEpoch,
     replay::{MissedCsv, Options, Range, Views, WARM_UP, replay},
@@ -15,8 +15,6 @@ use std::{env, fs::File, io::BufReader, path::PathBuf, process::ExitCode};
 
 const FILE: &str = "mainnet_missed_slots_7509685_8822072.csv";
 const RANGE: Range = Range { from: Some(7_509_685), to: Some(8_822_072) };
-const POLICIES: [&str; 8] =
-    ["seed", "consecutive(max=3)", "lighthouse", "prysm", "teku", "lodestar", "nimbus", "grandine"];
 const RUNS: usize = 5;
 
 fn main() -> ExitCode {

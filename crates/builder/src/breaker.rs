@@ -217,8 +217,17 @@ impl<P: Policy> Breaker<P> {
     #[inline]
     pub fn step(&mut self, evidence: &Evidence) -> Verdict {
         let verdict = self.policy.judge(evidence);
-        self.latch = self.latch.step(verdict, evidence, self.view);
+        // Nearly every slot of every history.
+        if verdict != Verdict::Closed || self.latch.state() != State::Closed {
+            self.latch = self.latch.step(verdict, evidence, self.view);
+        }
         verdict
+    }
+
+    /// The answer and its cause, without what explains them.
+    pub(crate) fn answer(&mut self, evidence: &Evidence) -> (bool, Cause) {
+        let verdict = self.step(evidence);
+        self.conclude(verdict, false, evidence)
     }
 
     /// Decides. A policy that panics is a defect: it never trips, and the answer is that for the unknown.
@@ -226,7 +235,7 @@ impl<P: Policy> Breaker<P> {
         let judged = panic::catch_unwind(AssertUnwindSafe(|| self.policy.judge(evidence)));
         let verdict = *judged.as_ref().unwrap_or(&Verdict::Unknown);
         self.latch = self.latch.step(verdict, evidence, self.view);
-        let (forward, cause) = self.answer(verdict, judged.is_err(), evidence);
+        let (forward, cause) = self.conclude(verdict, judged.is_err(), evidence);
         let finding = match verdict {
             Verdict::Open(finding) => Some(finding),
             _ => self.latch.trip().map(|trip: Trip| trip.finding),
@@ -246,7 +255,7 @@ impl<P: Policy> Breaker<P> {
         }
     }
 
-    fn answer(&self, verdict: Verdict, failed: bool, evidence: &Evidence) -> (bool, Cause) {
+    fn conclude(&self, verdict: Verdict, failed: bool, evidence: &Evidence) -> (bool, Cause) {
         let on_unknown = self.on_unknown == OnUnknown::Forward;
         match (self.force, self.latch.state(), evidence.gate, verdict) {
             (Some(Override::ForceOpen), ..) => (false, Cause::ForcedOpen),

@@ -9,6 +9,7 @@ mod machine;
 mod policy;
 pub mod replay;
 mod root;
+pub mod simulate;
 mod tally;
 
 pub use breaker::{Breaker, Cause, Decision, NextChange, Override};

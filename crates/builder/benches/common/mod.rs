@@ -2,35 +2,40 @@
 
 use std::{env, fs, process::ExitCode, time::Duration, time::Instant};
 
+/// The policies of both benches.
+pub(crate) const POLICIES: [&str; 8] =
+    ["seed", "consecutive(max=3)", "lighthouse", "prysm", "teku", "lodestar", "nimbus", "grandine"];
+
 /// Runs a thing, and says how long it took.
-pub fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
+pub(crate) fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let result = run();
     (result, start.elapsed())
 }
 
 /// The median.
-pub fn median(mut times: Vec<Duration>) -> Duration {
+#[allow(dead_code)] // one bench runs once
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
 }
 
 /// The most memory that this process ever had, in KiB; none where the system does not say.
-pub fn peak_memory() -> Option<u64> {
+pub(crate) fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
 /// Figures against their bars.
-#[derive(Default)]
-pub struct Bars {
+#[derive(Debug, Default)]
+pub(crate) struct Bars {
     missed: bool,
 }
 
 impl Bars {
     /// A figure and the most that it may be.
-    pub fn at_most(&mut self, what: &str, figure: f64, bar: f64, unit: &str) {
+    pub(crate) fn at_most(&mut self, what: &str, figure: f64, bar: f64, unit: &str) {
         let good = figure <= bar;
         self.missed |= !good;
         let verdict = if good { "ok" } else { "TOO MUCH" };
@@ -38,7 +43,7 @@ impl Bars {
     }
 
     /// Fails where a bar was missed, if bars are asked for with `-- --check`.
-    pub fn verdict(self) -> ExitCode {
+    pub(crate) fn verdict(self) -> ExitCode {
         let checked = env::args().any(|argument| argument == "--check");
         if self.missed && checked { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }

@@ -227,6 +227,7 @@ impl fmt::Display for Compiled {
 }
 
 impl Expr {
+    #[inline]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         match self {
             Self::Leaf(leaf) => leaf.judge(evidence),
@@ -237,6 +238,7 @@ impl Expr {
 }
 
 impl Leaf {
+    #[inline]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let readings = evidence.view(self.view);
         let if_present = self.rule.judge(self.view, &readings.if_present, evidence);

@@ -39,6 +39,7 @@ const NIMBUS_MISSED: u64 = 5;
 const NIMBUS_RUN: u64 = 3;
 
 impl Rule {
+    #[inline]
     pub(super) fn judge(&self, view: View, reading: &Reading, evidence: &Evidence) -> Verdict {
         let run = evidence.run_in(reading);
         let s = evidence.slot;
@@ -58,11 +59,14 @@ impl Rule {
                 if evidence.gate == Some(crate::Gate::Optimistic) {
                     return open(TripCause::Optimistic, 1, 0);
                 }
-                first([
-                    above(TripCause::MissedRun, run, skips),
-                    lag.map_or(Verdict::Closed, |lag| finality(evidence, lag, epoch)),
-                    above(TripCause::MissedWindow, reading.missed_in(epoch), per_epoch),
-                ])
+                let missed = reading.missed_in(epoch);
+                let lag = lag.map_or(Verdict::Closed, |lag| finality(evidence, lag, epoch));
+                match lag {
+                    _ if run > skips => open(TripCause::MissedRun, run, skips),
+                    Verdict::Open(_) => lag,
+                    _ if missed > per_epoch => open(TripCause::MissedWindow, missed, per_epoch),
+                    _ => lag,
+                }
             }
             Self::Prysm { consecutive, faults, epoch } => {
                 if run.saturating_add(1) >= consecutive {
@@ -91,10 +95,12 @@ impl Rule {
                 Verdict::Closed
             }
             Self::Nimbus { epoch } => nimbus(reading, epoch),
-            Self::Grandine { skips, per_epoch, epoch } => first([
-                above(TripCause::MissedRun, run, skips),
-                above(TripCause::MissedWindow, reading.missed_in(epoch), per_epoch),
-            ]),
+            Self::Grandine { skips, per_epoch, epoch } => {
+                if run > skips {
+                    return open(TripCause::MissedRun, run, skips);
+                }
+                above(TripCause::MissedWindow, reading.missed_in(epoch), per_epoch)
+            }
         }
     }
 
@@ -152,11 +158,6 @@ fn open(cause: TripCause, value: u64, limit: u64) -> Verdict {
 
 fn above(cause: TripCause, value: u64, max: u64) -> Verdict {
     if value > max { open(cause, value, max) } else { Verdict::Closed }
-}
-
-/// The first match gives the cause.
-fn first<const N: usize>(verdicts: [Verdict; N]) -> Verdict {
-    super::any(verdicts.into_iter())
 }
 
 fn finality(evidence: &Evidence, max: u64, epoch: u64) -> Verdict {

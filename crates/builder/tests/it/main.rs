@@ -10,4 +10,5 @@ mod input;
 mod machine;
 mod policies;
 mod script;
+mod simulate;
 mod tally;

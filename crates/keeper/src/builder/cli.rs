@@ -18,6 +18,8 @@ pub struct BuilderArgs {
 pub enum BuilderCommand {
     /// Say what policies would have done over a history of slots, or with a recorded log.
     Replay(ReplayArgs),
+    /// Say what policies would do in outages that have not happened.
+    Simulate(SimulateArgs),
 }
 
 const PRESETS: [&str; 8] =
@@ -140,4 +142,109 @@ pub enum ViewArg {
     /// Both, a row each.
     #[default]
     Both,
+}
+
+/// Simulate what has not happened.
+#[derive(Clone, Debug, Args)]
+pub struct SimulateArgs {
+    /// What goes wrong.
+    #[command(subcommand)]
+    pub scenario: ScenarioArgs,
+}
+
+/// A scenario.
+#[derive(Clone, Debug, Subcommand)]
+#[non_exhaustive]
+pub enum ScenarioArgs {
+    /// A relay takes blocks and does not publish them.
+    #[command(after_help = "\
+Examples:
+  keeper builder simulate withhold --share 0.8 --policy seed
+  keeper builder simulate withhold --share 0.3 --repair 300 --miss 0.01 --adoption 0.5")]
+    Withhold {
+        /// The share of proposers that reach the relay.
+        #[arg(long, value_name = "SHARE")]
+        share: f64,
+        /// After how many slots it is repaired. [default: never]
+        #[arg(long, value_name = "SLOTS")]
+        repair: Option<u64>,
+        /// The rest.
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// An adversary wants breakers open: by orphaning blocks, and by withholding its own.
+    #[command(after_help = "\
+Examples:
+  keeper builder simulate reorg --stake 0.3 --success 0.5")]
+    Reorg {
+        /// The adversary's share of proposals.
+        #[arg(long, value_name = "SHARE")]
+        stake: f64,
+        /// The probability that a proposal of its own orphans the block before.
+        #[arg(long, value_name = "PROBABILITY", default_value_t = 1.0)]
+        success: f64,
+        /// The rest.
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// The chain is healthy, and our node is behind or silent.
+    #[command(after_help = "\
+Examples:
+  keeper builder simulate behind --lag 8
+  keeper builder simulate behind --lose 40 --policy seed --json")]
+    Behind {
+        /// How many slots late blocks come.
+        #[arg(long, value_name = "SLOTS", default_value_t = 0)]
+        lag: u64,
+        /// For how many slots nothing comes.
+        #[arg(long, value_name = "SLOTS", default_value_t = 0)]
+        lose: u64,
+        /// The rest.
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// A relay fails, and its load takes the next one along.
+    #[command(after_help = "\
+Examples:
+  keeper builder simulate cascade --relays 0.5,0.3,0.1 --capacity 0.5 --el-bug 0.05 --runs 100")]
+    Cascade {
+        /// The share of proposers of each relay. The first one fails, and its users go to the second one.
+        #[arg(long, value_name = "SHARES", value_delimiter = ',', required = true)]
+        relays: Vec<f64>,
+        /// The share of proposers that a relay can serve.
+        #[arg(long, value_name = "SHARE")]
+        capacity: f64,
+        /// The share of operators who cannot build locally.
+        #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+        el_bug: f64,
+        /// The rest.
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+}
+
+/// What all scenarios have.
+#[derive(Clone, Debug, Args)]
+pub struct CommonArgs {
+    /// How many runs.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub runs: u64,
+    /// How many slots each.
+    #[arg(long, value_name = "SLOTS", default_value_t = 2_048)]
+    pub slots: u64,
+    /// What judges.
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+    /// The share of slots that are missed anyway.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
+    pub miss: f64,
+    /// The share of proposers behind our breaker; the others never stop asking builders.
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    pub adoption: f64,
+    /// Slots of an epoch: 32 on mainnet, 16 on gnosis.
+    #[arg(long, value_name = "SLOTS", default_value = "32")]
+    pub slots_per_epoch: SlotsPerEpoch,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! `keeper builder replay`: what it prints, and how it ends.
+//! `keeper builder replay` and `simulate`: what they print, and how they end.
 
 use crate::support::{keeper_output, stderr, stdout};
 use serde_json::Value;
@@ -57,7 +57,10 @@ fn a_log_is_answered_line_by_line() {
 
 #[test]
 fn bad_input_ends_with_the_code_of_its_kind() {
-    let refusals: [(&[&str], i32, &str); 8] = [
+    let refusals: [(&[&str], i32, &str); 11] = [
+        (&["simulate", "withhold"], 2, "--share"),
+        (&["simulate", "withhold", "--share", "1.5"], 2, "--share 1.5: it must be from 0 to 1"),
+        (&["simulate", "cascade", "--relays", "0.5", "--capacity", "1"], 2, "two relays"),
         (&["replay"], 2, "--events"),
         (&["replay", INCIDENT, "--blocks", INCIDENT], 2, "cannot be used with"),
         (&["replay", INCIDENT, "--policy", "seed(max=x)"], 2, "at character 10"),
@@ -70,5 +73,23 @@ fn bad_input_ends_with_the_code_of_its_kind() {
     for (args, code, message) in refusals {
         let (out, err) = run(args, code);
         assert!(out.is_empty() && err.contains(message), "{args:?}: {out}{err}");
+    }
+}
+
+#[test]
+fn case_21_simulate_agrees_with_theory_and_repeats_itself() {
+    let args = ["simulate", "withhold", "--share", "0.8", "--miss", "0", "--policy", "seed"];
+    let (out, _) = run(&[&args[..], &["--runs", "200"]].concat(), 0);
+    assert!(out.contains("14.07 agrees"), "{out}");
+    let json = [&args[..], &["--runs", "20", "--json"]].concat();
+    assert_eq!(run(&json, 0).0, run(&json, 0).0);
+    for scenario in [
+        &["reorg", "--stake", "0.3"][..],
+        &["behind", "--lag", "8", "--lose", "20"],
+        &["cascade", "--relays", "0.5,0.3", "--capacity", "0.5", "--el-bug", "0.1"],
+    ] {
+        let small = ["--runs", "2", "--slots", "100", "--policy", "seed"];
+        let (out, _) = run(&[&["simulate"], scenario, &small].concat(), 0);
+        assert!(out.contains("seed "), "{out}");
     }
 }

@@ -49,13 +49,23 @@ pub enum Cause {
     NoNode,
     /// It depends on slots that nobody watched.
     StreamGap,
-    /// The slot's block came without its payload.
+    /// As for a missed run or window, where what was missed are payloads.
     PayloadEmpty,
     /// The policy failed.
     Internal,
 }
 
 impl Cause {
+    /// Why a finding opens: from Gloas on what is missed is a payload.
+    pub(crate) fn of(finding: Finding, evidence: &Evidence) -> Self {
+        match finding.cause {
+            TripCause::MissedRun | TripCause::MissedWindow if evidence.payloads => {
+                Self::PayloadEmpty
+            }
+            cause => Self::Trip(cause),
+        }
+    }
+
     /// Its name in JSON, metrics and texts.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -124,7 +134,7 @@ pub struct Decision {
     /// Where the breaker stands.
     #[serde(serialize_with = "state_name")]
     pub state: State,
-    /// What the policy makes of the slots before; none if it failed.
+    /// What the policy makes of the slots before; unknown if it failed.
     #[serde(serialize_with = "verdict_name")]
     pub verdict: Verdict,
     /// Why.
@@ -261,7 +271,7 @@ impl<P: Policy> Breaker<P> {
             (Some(Override::ForceOpen), ..) => (false, Cause::ForcedOpen),
             (Some(Override::ForceClosed), ..) => (true, Cause::ForcedClosed),
             (_, State::HalfOpen, ..) => (false, Cause::Recovering),
-            (_, State::Open, _, Verdict::Open(finding)) => (false, Cause::Trip(finding.cause)),
+            (_, State::Open, _, Verdict::Open(finding)) => (false, Cause::of(finding, evidence)),
             (_, State::Open, ..) => (false, Cause::Latched),
             // The local builder is the broken part.
             (_, _, Some(Gate::ElOffline), _) => (true, Cause::ElOffline),

@@ -148,6 +148,8 @@ pub struct Evidence {
     pub(crate) gate: Option<Gate>,
     /// No node's stream is up.
     pub(crate) alone: bool,
+    /// What can be missed are payloads, not blocks.
+    pub(crate) payloads: bool,
 }
 
 impl Evidence {
@@ -166,6 +168,7 @@ impl Evidence {
             reorgs: Reorgs::default(),
             gate: None,
             alone: false,
+            payloads: false,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
     clock::SlotClock,
     evidence::{Evidence, Gate},
     fault::{Block, Payload, Validity},
-    policy::{Compiled, Policy, Recovery, Start},
+    policy::{Compiled, Policy, Recovery, Start, Verdict},
     root::Root,
     tally::{Added, Tally, is_missed},
 };
@@ -294,6 +294,7 @@ impl<P: Policy> Machine<P> {
     pub fn decide(&mut self, slot: u64, out: &mut Vec<Output>) -> Decision {
         let mut evidence: Evidence = self.tally.evidence_for(slot);
         evidence.gate = self.gate();
+        evidence.payloads = self.gloas.is_some_and(|gloas| slot > gloas);
         evidence.alone = !self.nodes.iter().any(|node| node.up);
         let speaker = self.speaker().and_then(|speaker| self.nodes.get(speaker));
         evidence.finalized = speaker.and_then(|node| node.finalized);
@@ -303,7 +304,7 @@ impl<P: Policy> Machine<P> {
             let finding = (decision.state == State::Open).then_some(decision);
             // What the answer's cause hides while an admin holds it.
             let cause = match (decision.verdict, decision.state) {
-                (crate::Verdict::Open(finding), State::Open) => Cause::Trip(finding.cause),
+                (Verdict::Open(finding), State::Open) => Cause::of(finding, &evidence),
                 (_, State::Open) => Cause::Latched,
                 (_, State::HalfOpen) => Cause::Recovering,
                 (_, State::Closed) => Cause::None,
@@ -335,7 +336,8 @@ impl<P: Policy> Machine<P> {
             self.tally.unsee(from, node);
         }
         self.add(block, out);
-        self.nodes_changed();
+        // Only the node's own account clears it.
+        self.told(node, |node| node.optimistic |= block.optimistic);
     }
 
     fn add(&mut self, seen: &Seen, out: &mut Vec<Output>) {

@@ -2,9 +2,12 @@
 
 use crate::history::options;
 use fusebox_builder::{
-    Status,
-    replay::{BlocksCsv, InputError, MissedCsv, Range, ReplayError, Report, Source, replay},
+    PolicySpec, Status,
+    replay::{
+        BlocksCsv, EventLine, InputError, MissedCsv, Range, ReplayError, Report, Source, replay,
+    },
 };
+use proptest::prelude::*;
 
 const FROM_10_TO_90: Range = Range { from: Some(10), to: Some(90) };
 
@@ -167,4 +170,49 @@ fn replay_judges_every_slot_of_the_range_and_the_one_after() {
         slots.push(evidence.slot());
     }
     assert_eq!(slots, (10..=91).collect::<Vec<_>>());
+}
+
+/// Pieces of what files hold, in any order.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("slot"),
+        Just(",root"),
+        Just(",parent"),
+        Just(",canonical"),
+        Just(",relayed_block_forked"),
+        Just("\n"),
+        Just("\r\n"),
+        Just(","),
+        Just("0x"),
+        Just("f"),
+        Just("7"),
+        Just("18446744073709551615"),
+        Just("-"),
+        Just(" "),
+        Just("ä"),
+        Just("seed"),
+        Just("any("),
+        Just("("),
+        Just(")"),
+        Just("max"),
+        Just("="),
+        Just("window"),
+        Just("{"),
+        Just("\"ms\":1"),
+        Just("random"),
+    ];
+    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_a_parser_panic(text in prop_oneof![pieces(), any::<String>()]) {
+        let _ = text.parse::<PolicySpec>().map_err(|error| error.to_string());
+        let _ = serde_json::from_str::<EventLine>(&text);
+        for head in ["", "slot\n", "slot,root,parent\n"] {
+            let text = format!("{head}{text}");
+            let _ = missed(text.as_bytes(), Range::default()).map_err(|error| error.to_string());
+            let _ = blocks(&text, Range::default(), Status::Unknown).map_err(|error| error.to_string());
+        }
+    }
 }

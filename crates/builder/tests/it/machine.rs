@@ -1,7 +1,10 @@
 //! What the machine makes of nodes, admins and odd times.
 
 use crate::script::{SLOT_MS, play, root};
-use fusebox_builder::{Action, Observation, Seen};
+use fusebox_builder::{
+    Action, Breaker, Cause, Evidence, Observation, OnUnknown, Policy, Recovery, Seen, State,
+    Verdict,
+};
 
 #[test]
 fn one_node_that_watches_is_enough_and_its_silence_counts_alone() {
@@ -190,7 +193,32 @@ fn case_20_from_gloas_on_the_payload_is_what_can_be_missed() {
     played.tell(101, 1_200, &Observation::Payload { node: 0, slot: 101, root: root(101, 1) });
     let decision = played.ask(102);
     assert_eq!((decision.forward, decision.value), (false, Some(1)));
+    assert_eq!(decision.cause.name(), "payload-empty");
     // Late, but there.
     played.tell(102, 1_000, &Observation::Payload { node: 0, slot: 101, root: root(101, 0) });
     assert!(played.ask(103).forward);
+}
+
+#[test]
+fn a_policy_that_panics_never_trips() {
+    struct Broken;
+    impl Policy for Broken {
+        fn judge(&self, _: &Evidence) -> Verdict {
+            panic!("a defect")
+        }
+    }
+    for (on_unknown, forward) in [(OnUnknown::Local, false), (OnUnknown::Forward, true)] {
+        let mut breaker = Breaker::with(Broken, Recovery::UntilRestart, on_unknown);
+        let decision = breaker.decide(&Evidence::filled(100));
+        assert_eq!((decision.forward, decision.cause), (forward, Cause::Internal));
+        assert_eq!((decision.state, decision.verdict), (State::Closed, Verdict::Unknown));
+    }
+}
+
+#[test]
+fn a_block_whose_payload_is_not_verified_is_a_gate() {
+    let mut played = play("seed", None, "100 start\n101 block");
+    let block = Seen { optimistic: true, ..Seen::new(102, root(102, 0), None) };
+    played.tell(102, 1_000, &Observation::Block { node: 0, block });
+    assert_eq!(played.ask(103).cause, Cause::Optimistic);
 }

@@ -4,6 +4,7 @@
 
 mod cases;
 mod clock;
+mod dependencies;
 mod events;
 mod history;
 mod input;

@@ -6,6 +6,10 @@ use std::path::PathBuf;
 
 /// The breaker between a validator and its block builders.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  keeper builder replay missed.csv --policy seed --policy prysm
+  keeper builder simulate withhold --share 0.8")]
 pub struct BuilderArgs {
     /// What to do.
     #[command(subcommand)]
@@ -63,9 +67,9 @@ one JSON object a line and is answered likewise.
 
 Examples:
   keeper builder replay missed.csv --from 7509685 --to 8822072
-  keeper builder replay missed.csv --policy 'seed(max=4)' --recovery none --view tree --fail-on-trip
+  keeper builder replay missed.csv --policy \"seed(max=4)\" --recovery none --view tree --fail-on-trip
   keeper builder replay --blocks blocks.csv --policy seed --decide 8728545 --json
-  keeper builder replay --events recorded.jsonl --policy 'any(seed,window(slots=32,max=8))'")]
+  keeper builder replay --events recorded.jsonl --policy \"any(seed,window(slots=32,max=8))\"")]
 pub struct ReplayArgs {
     /// Which history.
     #[command(flatten)]
@@ -146,6 +150,10 @@ pub enum ViewArg {
 
 /// Simulate what has not happened.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  keeper builder simulate withhold --share 0.8 --policy seed
+  keeper builder simulate reorg --stake 0.3 --success 0.5")]
 pub struct SimulateArgs {
     /// What goes wrong.
     #[command(subcommand)]
@@ -175,7 +183,8 @@ Examples:
     /// An adversary wants breakers open: by orphaning blocks, and by withholding its own.
     #[command(after_help = "\
 Examples:
-  keeper builder simulate reorg --stake 0.3 --success 0.5")]
+  keeper builder simulate reorg --stake 0.3 --success 0.5
+  keeper builder simulate reorg --stake 0.1 --policy \"window(slots=32,max=6)\" --json")]
     Reorg {
         /// The adversary's share of proposals.
         #[arg(long, value_name = "SHARE")]
@@ -206,7 +215,8 @@ Examples:
     /// A relay fails, and its load takes the next one along.
     #[command(after_help = "\
 Examples:
-  keeper builder simulate cascade --relays 0.5,0.3,0.1 --capacity 0.5 --el-bug 0.05 --runs 100")]
+  keeper builder simulate cascade --relays 0.5,0.3,0.1 --capacity 0.5 --el-bug 0.05 --runs 100
+  keeper builder simulate cascade --relays 0.6,0.4 --capacity 0.8 --policy seed --json")]
     Cascade {
         /// The share of proposers of each relay. The first one fails, and its users go to the second one.
         #[arg(long, value_name = "SHARES", value_delimiter = ',', required = true)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 const INCIDENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../builder/tests/data/incident.csv");
 
 fn run(args: &[&str], code: i32) -> (String, String) {
-    let output = keeper_output(&[&["builder"], args].concat());
+    let output = keeper_output([&["builder"], args].concat());
     let (out, err) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(code), "{args:?}: {out}{err}");
     (out, err)

@@ -10,6 +10,7 @@ mod history;
 mod input;
 mod machine;
 mod policies;
+mod properties;
 mod script;
 mod simulate;
 mod tally;

@@ -1,4 +1,4 @@
-//! Eight policies over half a year of mainnet, on one thread: `cargo bench -p fusebox-builder --bench replay -- --check`.
+//! Eight policies over half a year of mainnet, on one thread, and one decision: `cargo bench -p fusebox-builder --bench replay -- --check`.
 //!
 //! The history is looked for in `$FUSEBOX_DATA`, then in `../shared/data` beside the repository.
 
@@ -8,9 +8,11 @@ mod common;
 
 use common::{Bars, POLICIES, median, peak_memory, timed};
 use fusebox_builder::{
-    SlotsPerEpoch,
+    Machine, Observation, OnUnknown, PolicySpec, Recovery, Root, Seen, SlotsPerEpoch, Spec, Start,
     replay::{MissedCsv, Options, Range, Views, WARM_UP, replay},
 };
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha8Rng;
 use std::{env, fs::File, io::BufReader, path::PathBuf, process::ExitCode};
 
 const FILE: &str = "mainnet_missed_slots_7509685_8822072.csv";
@@ -48,8 +50,44 @@ fn main() -> ExitCode {
     let mut bars = Bars::default();
     let time = median(times).as_secs_f64() * 1e3;
     bars.at_most("8 policies over 1,312,388 slots, median of 5", time, 150.0, "ms");
+    for policy in ["seed", "nimbus", "lodestar"] {
+        bars.at_most(&format!("a decision of {policy}"), decision(policy), 5.0, "µs");
+    }
     if let Some(kib) = peak_memory() {
         bars.at_most("peak memory", kib as f64 / 1024.0, 48.0, "MiB");
     }
     bars.verdict()
+}
+
+/// Microseconds of the answer to a header request, with a block in every slot but the last three.
+fn decision(policy: &str) -> f64 {
+    const SLOTS: u64 = 300;
+    const TIMES: u32 = 20_000;
+    let spec = Spec {
+        slot_ms: 12_000.try_into().unwrap(),
+        slots_per_epoch: SlotsPerEpoch::MAINNET,
+        start: Start::Zero,
+        on_unknown: OnUnknown::Local,
+        gloas_epoch: None,
+    };
+    let policy: PolicySpec = policy.parse().unwrap();
+    let policy = policy.compile(spec.slots_per_epoch, &mut ChaCha8Rng::seed_from_u64(0));
+    let mut machine = Machine::new(&spec, policy, Recovery::None, 0);
+    machine.trust(0);
+    let mut out = Vec::new();
+    let root = |slot: u64| Root(std::array::from_fn(|byte| slot.to_be_bytes()[byte % 8]));
+    let start = |slot: u64| i64::try_from(slot * 12_000).unwrap();
+    for slot in 1..SLOTS - 3 {
+        let block = Seen::new(slot, root(slot), Some(root(slot - 1)));
+        machine.observe(start(slot) + 1_000, &Observation::Block { node: 0, block }, &mut out);
+        let head = Observation::Head { node: 0, slot, root: block.root };
+        machine.observe(start(slot) + 1_000, &head, &mut out);
+    }
+    let ((), time) = timed(|| {
+        for _ in 0..TIMES {
+            out.clear();
+            machine.observe(start(SLOTS), &Observation::Header { slot: SLOTS }, &mut out);
+        }
+    });
+    time.as_secs_f64() * 1e6 / f64::from(TIMES)
 }

@@ -228,7 +228,7 @@ impl<P: Policy> Breaker<P> {
     pub fn step(&mut self, evidence: &Evidence) -> Verdict {
         let verdict = self.policy.judge(evidence);
         // Nearly every slot of every history.
-        if verdict != Verdict::Closed || self.latch.state() != State::Closed {
+        if !matches!(verdict, Verdict::Closed) || self.latch.state() != State::Closed {
             self.latch = self.latch.step(verdict, evidence, self.view);
         }
         verdict

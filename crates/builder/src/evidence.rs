@@ -264,6 +264,15 @@ impl Evidence {
         self.reorgs.add(slot, depth);
     }
 
+    /// Whether all slots that a policy can look at are present, with one block each.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        let missed = |reading: &Reading| reading.missed | reading.before_last;
+        let irregular = |view: &Readings| missed(&view.if_present) | missed(&view.if_missed);
+        let [one, two, four] = self.extra;
+        irregular(&self.tree) | irregular(&self.canonical) | one | two | four == 0
+    }
+
     pub(crate) fn view(&self, view: View) -> &Readings {
         match view {
             View::Tree => &self.tree,

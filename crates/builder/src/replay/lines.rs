@@ -167,10 +167,13 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// No chain has a later slot, and sums with it are still numbers.
+pub(super) const LAST_SLOT: u64 = 1 << 62;
+
 /// A slot's number.
 pub(super) fn slot(field: &str) -> Result<u64, InputProblem> {
     let digits = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
-    let number = field.parse().ok().filter(|_| digits);
+    let number = field.parse().ok().filter(|number| digits && *number <= LAST_SLOT);
     number.ok_or_else(|| wrong("a slot's number", field))
 }
 

@@ -1,6 +1,6 @@
 //! Which slots a history covers.
 
-use super::lines::InputProblem;
+use super::lines::{InputProblem, LAST_SLOT};
 
 /// Slots of one replay: 38 years of mainnet. Beyond it there is a typing error.
 const MOST: u64 = 100_000_000;
@@ -38,7 +38,7 @@ impl Range {
 
 fn check(from: u64, to: u64) -> Result<(), InputProblem> {
     match to.checked_sub(from) {
-        Some(0..MOST) => Ok(()),
+        Some(0..MOST) if to <= LAST_SLOT => Ok(()),
         _ => Err(InputProblem::Range { from, to, most: MOST }),
     }
 }

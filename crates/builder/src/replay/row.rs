@@ -45,7 +45,8 @@ pub(super) struct Running {
     refused: u64,
     episodes: u64,
     first: Option<u64>,
-    last: Option<u64>,
+    /// The last slot that was refused.
+    pub(super) last: Option<u64>,
 }
 
 impl Running {
@@ -60,6 +61,9 @@ impl Running {
         let before = self.breaker.latch().state();
         let verdict = self.breaker.step(evidence);
         let after = self.breaker.latch().state();
+        if matches!(verdict, Verdict::Closed) && after == State::Closed {
+            return;
+        }
         self.trips += u64::from(before == State::Closed && after == State::Open);
         if after != State::Closed || verdict == Verdict::Unknown {
             self.refuse(evidence.slot());

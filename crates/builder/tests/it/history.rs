@@ -130,3 +130,20 @@ fn finality_without_data_is_left_out_and_named() {
     let finality = row(&report, "finality(max=3)", View::Tree);
     assert_eq!((finality.trips, finality.first), (1, Some(272_769 * 32)));
 }
+
+#[test]
+fn quiet_slots_are_passed_over_as_if_they_had_been_judged() {
+    let text = include_bytes!("../data/incident.csv");
+    let policies =
+        [&POLICIES[..], &["prysm(consecutive=1)", "prysm(epoch=0)", "window(slots=64,max=0)"]]
+            .concat();
+    for recovery in ["none", "until-restart", "hysteresis(9)"] {
+        let mut options = options(&policies);
+        options.recovery = Some(recovery.parse().unwrap());
+        let range = Range { from: Some(8_728_000), to: Some(8_729_000) };
+        let passed = run(text, range, &options);
+        // A decision that is asked for is taken.
+        options.decide = (8_728_064..=8_729_001).collect();
+        assert_eq!(passed.policies, run(text, range, &options).policies);
+    }
+}

@@ -68,6 +68,7 @@ fn a_range_that_is_none_is_refused() {
         (Some(5), None, "no slots are listed"),
         (Some(9), Some(8), "9 to 8 is no range"),
         (Some(0), Some(u64::MAX), "is no range of 1 to 100000000 slots"),
+        (Some(u64::MAX), Some(u64::MAX), "is no range"),
     ];
     for (from, to, message) in wrong {
         let error = missed(text, Range { from, to }).unwrap_err().to_string();
@@ -75,9 +76,11 @@ fn a_range_that_is_none_is_refused() {
     }
     let report = missed(text, FROM_10_TO_90).unwrap();
     assert_eq!((report.from, report.to, report.missed.canonical), (10, 90, 0));
+    let error = missed(b"slot\n1\n200000000\n", Range::default()).unwrap_err().to_string();
+    assert!(error.contains("m.csv:3: 1 to 200000000 is no range"), "{error}");
     let error = missed(b"slot\n1\n18446744073709551615\n", Range::default()).unwrap_err();
     assert!(
-        error.to_string().contains("m.csv:3: 1 to 18446744073709551615 is no range"),
+        error.to_string().contains("m.csv:3: `18446744073709551615` is not a slot's number"),
         "{error}"
     );
 }

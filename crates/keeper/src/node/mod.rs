@@ -143,12 +143,31 @@ impl Nodes {
         self.pool.wakeups()
     }
 
-    /// The hash of block 0, as the first node says it that can.
-    pub(crate) async fn genesis(&self) -> Result<Option<B256>, TransportError> {
-        let first = self.first_with(|node| async move {
-            node.get_block_by_number(BlockNumberOrTag::Number(0)).await
-        });
-        Ok(first.await?.map(|block| block.header.hash))
+    /// The hash of block 0, as the first node says it that can; `None` where they have none.
+    ///
+    /// # Errors
+    /// [`Refusal::Identity`] where all nodes are on another chain; else that of a node which may be right.
+    pub(crate) async fn genesis(&self) -> eyre::Result<Option<B256>> {
+        let mut failed = None;
+        let mut is_right = false;
+        for node in self.ranked() {
+            match node.provider.get_block_by_number(BlockNumberOrTag::Number(0)).await {
+                Ok(Some(found)) => return Ok(Some(found.header.hash)),
+                Ok(None) => is_right = true,
+                Err(error) if is_of_another_chain(&error) => {}
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match failed {
+            Some(error) => Err(error.into()),
+            None if is_right => Ok(None),
+            None => Err(Refusal::Identity(format!(
+                "none of the nodes is on chain {}: {}",
+                self.chain,
+                self.place()
+            ))
+            .into()),
+        }
     }
 
     /// Each node and what the pool knows of it.

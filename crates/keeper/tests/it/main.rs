@@ -19,3 +19,4 @@ mod status;
 mod stored;
 mod support;
 mod watch_cases;
+mod watch_store;

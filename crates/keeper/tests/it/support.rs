@@ -222,6 +222,11 @@ impl Running {
         self.err.try_iter().collect()
     }
 
+    /// Waits for it to end by itself.
+    pub(crate) fn end(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     /// Ends it at once, wherever it is.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

@@ -97,9 +97,18 @@ pub(crate) fn checked(url: &SecretUrl) -> Result<Url, UrlError> {
     }
 }
 
-/// The client that all channels share.
+/// How long a connection is kept for the next message. Many servers close theirs after five seconds, and what is sent just
+/// then breaks, and is sent again later than it need be.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// The clients that all channels share.
 #[derive(Clone, Debug)]
-pub(crate) struct Http(reqwest::Client);
+pub(crate) struct Http {
+    /// Through the machine's proxy, if it has one: of https it sees the host only.
+    sealed: reqwest::Client,
+    /// To the loopback, past any proxy: that one would read the URL.
+    here: reqwest::Client,
+}
 
 /// The machine's TLS set-up cannot be used.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -110,22 +119,25 @@ impl Http {
     /// # Errors
     /// [`NoTls`].
     pub(crate) fn new() -> Result<Self, NoTls> {
-        reqwest::Client::builder()
-            .user_agent(concat!("fusebox-keeper/", env!("CARGO_PKG_VERSION")))
-            // Where it would lead is not what was configured, and the secret would go there.
-            .redirect(reqwest::redirect::Policy::none())
-            // Each attempt is written down before it is made.
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .build()
-            .map(Self)
-            .map_err(|_| NoTls)
+        let builder = || {
+            reqwest::Client::builder()
+                .user_agent(concat!("fusebox-keeper/", env!("CARGO_PKG_VERSION")))
+                .pool_idle_timeout(IDLE)
+                // Where it would lead is not what was configured, and the secret would go there.
+                .redirect(reqwest::redirect::Policy::none())
+                // Each attempt is written down before it is made.
+                .retry(reqwest::retry::never())
+                .referer(false)
+        };
+        let client = |builder: reqwest::ClientBuilder| builder.build().map_err(|_| NoTls);
+        Ok(Self { sealed: client(builder())?, here: client(builder().no_proxy())? })
     }
 
     /// Sends it once.
     pub(crate) async fn send(&self, request: Request, clock: &dyn Clock) -> Heard {
         let Request { method, url, headers, body } = request;
-        let request = self.0.request(method, url).headers(headers).body(body);
+        let client = if url.scheme() == "https" { &self.sealed } else { &self.here };
+        let request = client.request(method, url).headers(headers).body(body);
         let mut late = clock.sleep(TIMEOUT);
         let mut response = tokio::select! {
             response = request.send() => match response {

@@ -17,7 +17,10 @@ use chat::Chat;
 use fusebox_rpc::{Scrubber, SecretText};
 use pagerduty::PagerDuty;
 use serde_json::Value;
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 use template::Template;
 use webhook::Webhook;
 
@@ -32,6 +35,8 @@ pub(crate) struct Channel {
     pub(crate) storm: Option<Storm>,
     kind: Kind,
     template: Option<Template>,
+    /// Whether it was told that the template fails.
+    told: AtomicBool,
     secrets: Scrubber,
 }
 
@@ -111,7 +116,8 @@ impl Channel {
             ),
         };
         let storm = settings.storm.filter(|_| matches!(kind, Kind::Chat(_)));
-        Ok(Self { name: name.clone(), storm, kind, template, secrets })
+        let told = AtomicBool::new(false);
+        Ok(Self { name: name.clone(), storm, kind, template, told, secrets })
     }
 
     /// Whether people read it, line after line.
@@ -162,10 +168,12 @@ impl Channel {
             Ok(made) => markup.fit(&made, &links(&text, markup), false),
             Err(error) => {
                 // An alert in other words is better than none.
-                crate::output::log(&format!(
-                    "channel {}: its template fails, so the built-in text is sent: {error}",
-                    self.name
-                ));
+                if !self.told.swap(true, Ordering::Relaxed) {
+                    crate::output::log(&format!(
+                        "channel {}: its template fails, so the built-in text is sent: {error}",
+                        self.name
+                    ));
+                }
                 laid_out(&text, markup)
             }
         }

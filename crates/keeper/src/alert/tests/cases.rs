@@ -289,6 +289,20 @@ async fn a_chats_own_hint_counts() {
 }
 
 #[tokio::test]
+async fn of_an_answer_no_more_is_read_than_is_needed() {
+    let clock = clock();
+    let long = |status| HttpReply::new(status).body("no \u{1b}[31m".repeat(100_000));
+    let sink = Sink::builder().answer(long(400)).answer(long(200)).start().await.unwrap();
+    let bench = Bench::new(&clock, [slack("chat", &sink.url())]).await;
+    let told = opened(1);
+    bench.put(&told).await;
+    let row = bench.tried(&told, "chat", 1, "pending").await;
+    assert!(row.error.starts_with("it answered 400: no  [31m") && row.error.len() < 250);
+    bench.pass(seconds(6)).await;
+    bench.tried(&told, "chat", 2, "delivered").await;
+}
+
+#[tokio::test]
 async fn in_a_storm_a_key_is_told_of_in_one_summary_and_a_webhook_gets_everything() {
     let clock = clock();
     let (sink_a, sink_b) =
@@ -424,5 +438,36 @@ fn metrics_tell_how_channels_stand() {
         "keeper_alert_latency_seconds_count{channel=\"b\"} 2",
     ] {
         assert!(said.contains(line), "{line} is not in\n{said}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "a measurement: how long a look into a full outbox takes"]
+async fn a_look_into_a_full_outbox() {
+    let clock = clock();
+    let dir = tempfile::tempdir().unwrap();
+    let store =
+        Store::open(&format!("sqlite:{}", dir.path().join("a.db").display())).await.unwrap();
+    for (name, keys) in [("one key", 1), ("many keys", 10_000)] {
+        let mut tx = store.begin().await.unwrap();
+        for nth in 0..10_000 {
+            let told = message(&format!("{name} {}", nth % keys), nth, json!({}));
+            crate::store::insert(&mut tx, &told, [name], NOW * 1_000).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        let now_ms = crate::clock::Clock::now_ms(&clock);
+        let began = tokio::time::Instant::now();
+        for _ in 0..10 {
+            let ask = outbox::Ask {
+                channel: name,
+                now_ms,
+                limit: 8,
+                merged: false,
+                resting: Default::default(),
+            };
+            let rows = outbox::claim(&store, &ask).await.unwrap().concat();
+            outbox::settle(&store, &rows, &outbox::End::Delivered, now_ms).await.unwrap();
+        }
+        println!("{name}: {:?} each", began.elapsed() / 10);
     }
 }

@@ -14,17 +14,20 @@ use crate::{
     output::log,
     store::{
         Store, StoreError,
-        outbox::{self, Ask, Claimed, End},
+        outbox::{self, Ask, Claimed, End, Head},
     },
 };
 use rand::Rng;
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 /// How many keys of a channel are being told of at once.
 const IN_FLIGHT: usize = 8;
+
+/// How many keys are looked up at once: a look at ten thousand takes a while, and eight of them are gone at once.
+const AHEAD: usize = 256;
 
 /// How often the outbox is looked at without a reason: for what is due again, and for what another process has put there.
 const POLL: Duration = Duration::from_secs(1);
@@ -56,6 +59,8 @@ struct Shared {
 struct Lane {
     channel: Arc<Channel>,
     window: Window,
+    /// Keys that are due, and have not been claimed yet.
+    due: Vec<Head>,
     /// A permit lives as long as its delivery, however that ends.
     free: Arc<Semaphore>,
 }
@@ -70,6 +75,7 @@ impl Delivery {
     ) -> Self {
         let lane = |channel: Channel| Lane {
             window: Window::new(channel.storm),
+            due: Vec::new(),
             free: Arc::new(Semaphore::new(IN_FLIGHT)),
             channel: Arc::new(channel),
         };
@@ -133,16 +139,28 @@ impl Lane {
             return Ok(());
         }
         let now_ms = shared.clock.now_ms();
-        let waiting = match self.window.has_limit() {
-            true => outbox::waiting(&shared.store, &self.channel.name, now_ms).await?,
-            false => 0,
+        let name = self.channel.name.as_str();
+        let waiting = match self.window.counts() {
+            Some(most) => outbox::waiting(&shared.store, name, now_ms, most).await?,
+            None => 0,
         };
         let (limit, merged, resting) = match self.window.pace(free, waiting, now_ms) {
-            Pace::Single(limit) => (limit, false, Default::default()),
+            Pace::Single(limit) => (limit, false, BTreeSet::new()),
             Pace::Merged(resting) => (free, true, resting),
         };
-        let ask = Ask { channel: &self.channel.name, now_ms, limit, merged, resting };
-        for rows in outbox::claim(&shared.store, &ask).await? {
+        if self.due.iter().all(|(key, _)| resting.contains(key)) {
+            self.due = outbox::due(&shared.store, name, now_ms, AHEAD + resting.len()).await?;
+        }
+        let mut heads = Vec::new();
+        self.due.retain(|head| {
+            let goes = heads.len() < limit && !resting.contains(&head.0);
+            if goes {
+                heads.push(head.clone());
+            }
+            !goes
+        });
+        let ask = Ask { channel: name, now_ms, merged };
+        for rows in outbox::claim(&shared.store, ask, &heads).await? {
             let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else { break };
             self.window.sends(&rows[0].key, now_ms);
             let (shared, channel) = (Arc::clone(shared), Arc::clone(&self.channel));

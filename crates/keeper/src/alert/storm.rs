@@ -26,9 +26,9 @@ pub(crate) enum Pace {
 }
 
 impl Window {
-    /// Whether anything is ever merged.
-    pub(crate) fn has_limit(&self) -> bool {
-        self.storm.is_some()
+    /// How many of those that wait are worth counting; `None`: nothing is ever merged.
+    pub(crate) fn counts(&self) -> Option<u32> {
+        self.storm.map(|storm| storm.messages.saturating_add(1))
     }
 
     pub(crate) fn new(storm: Option<Storm>) -> Self {

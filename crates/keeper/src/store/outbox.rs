@@ -8,10 +8,7 @@
 use super::{Store, StoreError, Tx, int, uint};
 use crate::clock::millis;
 use sqlx::{Row, any::AnyRow};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 /// How long a claim holds. An attempt takes 15 s at most, and its end has to be written within the rest.
 const CLAIM: Duration = Duration::from_secs(30);
@@ -19,17 +16,16 @@ const CLAIM: Duration = Duration::from_secs(30);
 /// How many rows of one key are sent as one. More of them make one more summary, and memory stays bounded.
 const MERGED: i64 = 500;
 
+/// A key, and the oldest row of it.
+pub(crate) type Head = (String, i64);
+
 /// What a channel asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
     pub(crate) channel: &'a str,
     pub(crate) now_ms: u64,
-    /// At most so many keys: each has one row in flight, or one summary.
-    pub(crate) limit: usize,
     /// Whether the rows of a key go together.
     pub(crate) merged: bool,
-    /// Keys that wait for other reasons.
-    pub(crate) resting: BTreeSet<String>,
 }
 
 /// A row that is being sent.
@@ -70,19 +66,60 @@ pub(crate) enum End {
     },
 }
 
-/// The rows that are due, oldest first: one list for each key, which is to be sent as one.
+/// The keys of a channel whose oldest row is due, those that have waited longest first. A look, which claims nothing and is
+/// in nobody's way: a row of a key is never due while an older one is not done.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn due(
+    store: &Store,
+    channel: &str,
+    now_ms: u64,
+    limit: usize,
+) -> Result<Vec<Head>, StoreError> {
+    // From key to key: behind one key there may be ten thousand rows, which are skipped. A cross join, since SQLite keeps to
+    // the order of that one.
+    let rows = sqlx::query(
+        "WITH RECURSIVE head (key) AS (
+           SELECT MIN(key) FROM outbox WHERE channel = $1 AND status IN ('pending', 'claimed')
+           UNION ALL
+           SELECT (SELECT MIN(key) FROM outbox
+                   WHERE channel = $1 AND key > head.key AND status IN ('pending', 'claimed'))
+           FROM head WHERE head.key IS NOT NULL
+         )
+         SELECT row.key, row.seq FROM head CROSS JOIN outbox AS row
+         WHERE row.channel = $1 AND row.key = head.key AND row.status IN ('pending', 'claimed')
+           AND row.seq = (SELECT MIN(seq) FROM outbox
+                          WHERE channel = $1 AND key = head.key AND status IN ('pending', 'claimed'))
+           AND ((row.status = 'pending' AND row.next_at_ms <= $2)
+             OR (row.status = 'claimed' AND row.claimed_until_ms <= $2))
+           AND NOT EXISTS (SELECT 1 FROM channel WHERE name = $1)
+         ORDER BY row.seq LIMIT $3",
+    )
+    .bind(channel)
+    .bind(int(now_ms))
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(store.reader())
+    .await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
+/// Claims what was due: one list of rows for each key, which are to be sent as one. What is no longer due is left out.
 ///
 /// # Errors
 /// When the store fails; then nothing is claimed.
-pub(crate) async fn claim(store: &Store, ask: &Ask<'_>) -> Result<Vec<Vec<Claimed>>, StoreError> {
-    let due = due(store, ask).await?;
-    if due.is_empty() {
+pub(crate) async fn claim(
+    store: &Store,
+    ask: Ask<'_>,
+    heads: &[Head],
+) -> Result<Vec<Vec<Claimed>>, StoreError> {
+    if heads.is_empty() {
         return Ok(Vec::new());
     }
     let mut tx = store.begin().await?;
     let mut claimed = Vec::new();
-    for (key, seq) in due {
-        let rows = claim_key(&mut tx, ask, &key, seq).await?;
+    for (key, seq) in heads {
+        let rows = claim_key(&mut tx, ask, key, *seq).await?;
         if !rows.is_empty() {
             claimed.push(rows);
         }
@@ -91,42 +128,19 @@ pub(crate) async fn claim(store: &Store, ask: &Ask<'_>) -> Result<Vec<Vec<Claime
     Ok(claimed)
 }
 
-/// Looked up first: most of the time there is nothing, and a reader is in nobody's way.
-async fn due(store: &Store, ask: &Ask<'_>) -> Result<Vec<(String, i64)>, StoreError> {
-    let rows = sqlx::query(
-        "WITH head AS (
-           SELECT key, MIN(seq) AS seq FROM outbox
-           WHERE channel = $1 AND status IN ('pending', 'claimed') GROUP BY key
-         )
-         SELECT row.key, row.seq FROM head
-         JOIN outbox AS row ON row.channel = $1 AND row.key = head.key AND row.seq = head.seq
-         WHERE ((row.status = 'pending' AND row.next_at_ms <= $2)
-             OR (row.status = 'claimed' AND row.claimed_until_ms <= $2))
-           AND NOT EXISTS (SELECT 1 FROM channel WHERE name = $1)
-         ORDER BY row.seq LIMIT $3",
-    )
-    .bind(ask.channel)
-    .bind(int(ask.now_ms))
-    .bind(count(ask.limit + ask.resting.len()))
-    .fetch_all(store.reader())
-    .await?;
-    let heads = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
-    let heads = heads.collect::<Result<Vec<(String, i64)>, sqlx::Error>>()?;
-    Ok(heads.into_iter().filter(|(key, _)| !ask.resting.contains(key)).take(ask.limit).collect())
-}
-
 /// Claims the oldest row of a key, and with it those that go together with it.
 async fn claim_key(
     tx: &mut Tx,
-    ask: &Ask<'_>,
+    ask: Ask<'_>,
     key: &str,
     seq: i64,
 ) -> Result<Vec<Claimed>, StoreError> {
     // A write first, which takes the lock: after a read of an older state SQLite would refuse to write.
     let taken = sqlx::query(
         "UPDATE outbox SET status = 'claimed', claimed_until_ms = $1
-         WHERE channel = $2 AND key = $3 AND seq = $4
-           AND ((status = 'pending' AND next_at_ms <= $5) OR (status = 'claimed' AND claimed_until_ms <= $5))",
+         WHERE channel = $2 AND key = $3 AND seq = $4 AND status IN ('pending', 'claimed')
+           AND ((status = 'pending' AND next_at_ms <= $5) OR (status = 'claimed' AND claimed_until_ms <= $5))
+           AND NOT EXISTS (SELECT 1 FROM channel WHERE name = $2)",
     )
     .bind(int(ask.now_ms.saturating_add(millis(CLAIM))))
     .bind(ask.channel)
@@ -171,7 +185,7 @@ async fn claim_key(
 }
 
 /// The newest row that goes together with the oldest one: those that are due, up to the first that is not.
-async fn last_of(tx: &mut Tx, ask: &Ask<'_>, key: &str, seq: i64) -> Result<i64, StoreError> {
+async fn last_of(tx: &mut Tx, ask: Ask<'_>, key: &str, seq: i64) -> Result<i64, StoreError> {
     let rows = sqlx::query(
         "SELECT seq, CASE WHEN status = 'pending' THEN next_at_ms ELSE claimed_until_ms END FROM outbox
          WHERE channel = $1 AND key = $2 AND seq > $3 AND status IN ('pending', 'claimed')
@@ -265,16 +279,24 @@ pub(crate) async fn release(store: &Store) -> Result<(), StoreError> {
     Ok(tx.commit().await?)
 }
 
-/// How many rows of a channel could go, were it not for their order.
+/// How many rows of a channel could go, were it not for their order; counted up to `most`.
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) async fn waiting(store: &Store, channel: &str, now_ms: u64) -> Result<u64, StoreError> {
+pub(crate) async fn waiting(
+    store: &Store,
+    channel: &str,
+    now_ms: u64,
+    most: u32,
+) -> Result<u64, StoreError> {
     let row = sqlx::query(
-        "SELECT COUNT(*) FROM outbox WHERE channel = $1 AND status = 'pending' AND next_at_ms <= $2",
+        "SELECT COUNT(*) FROM (
+           SELECT 1 FROM outbox WHERE channel = $1 AND status = 'pending' AND next_at_ms <= $2 LIMIT $3
+         ) AS some",
     )
     .bind(channel)
     .bind(int(now_ms))
+    .bind(i64::from(most))
     .fetch_one(store.reader())
     .await?;
     uint(row.try_get(0)?)
@@ -420,8 +442,4 @@ pub(crate) async fn depths(store: &Store) -> Result<BTreeMap<String, Depth>, Sto
         depths.entry(row.try_get(0)?).or_default().oldest_ms = Some(uint(row.try_get(1)?)?);
     }
     Ok(depths)
-}
-
-fn count(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

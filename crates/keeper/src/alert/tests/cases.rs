@@ -458,16 +458,12 @@ async fn a_look_into_a_full_outbox() {
         let now_ms = crate::clock::Clock::now_ms(&clock);
         let began = tokio::time::Instant::now();
         for _ in 0..10 {
-            let ask = outbox::Ask {
-                channel: name,
-                now_ms,
-                limit: 8,
-                merged: false,
-                resting: Default::default(),
-            };
-            let rows = outbox::claim(&store, &ask).await.unwrap().concat();
+            let rows = claim(&store, (name, now_ms), 8, false).await.concat();
             outbox::settle(&store, &rows, &outbox::End::Delivered, now_ms).await.unwrap();
         }
         println!("{name}: {:?} each", began.elapsed() / 10);
+        let began = tokio::time::Instant::now();
+        outbox::due(&store, name, now_ms, 256).await.unwrap();
+        println!("{name}: {:?} each, of which to look", began.elapsed());
     }
 }

@@ -82,6 +82,17 @@ fn opened(nth: usize) -> Message {
     message(KEY, nth, json!({ "cause": "reverted", "n": nth }))
 }
 
+/// Claims what is due in a channel.
+async fn claim(
+    store: &Store,
+    (channel, now_ms): (&str, u64),
+    limit: usize,
+    merged: bool,
+) -> Vec<Vec<outbox::Claimed>> {
+    let heads = outbox::due(store, channel, now_ms, limit).await.unwrap();
+    outbox::claim(store, outbox::Ask { channel, now_ms, merged }, &heads).await.unwrap()
+}
+
 /// A keeper's deliveries, and the store behind them.
 struct Bench {
     store: Store,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     clock::Clock,
-    store::outbox::{Ask, Claimed, End},
+    store::outbox::{Claimed, End},
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,8 +115,7 @@ async fn play(steps: Vec<Step>) {
             }
             Step::Pass(ms) => clock.advance(Duration::from_millis(ms)),
             Step::Claim { merged, limit } => {
-                let ask = Ask { channel: "c", now_ms, limit, merged, resting: BTreeSet::new() };
-                let claimed = outbox::claim(&store, &ask).await.unwrap();
+                let claimed = claim(&store, ("c", now_ms), limit, merged).await;
                 assert!(claimed.len() <= limit);
                 claimed.into_iter().for_each(|rows| known.claimed(rows));
             }
@@ -155,8 +154,7 @@ async fn drain(store: &Store, clock: &ManualClock, known: &mut Known) {
         // Longer than a claim holds, and than what is tried again waits.
         clock.advance(Duration::from_secs(40));
         let now_ms = clock.now_ms();
-        let ask = Ask { channel: "c", now_ms, limit: 8, merged: false, resting: BTreeSet::new() };
-        let claimed = outbox::claim(store, &ask).await.unwrap();
+        let claimed = claim(store, ("c", now_ms), 8, false).await;
         if claimed.is_empty() {
             break;
         }
@@ -190,10 +188,7 @@ async fn a_claim_expires_and_the_row_has_the_same_id_and_may_have_arrived() {
     let store = Store::in_memory().await.unwrap();
     let told = opened(1);
     store.announce(&told, ["c"], 0).await.unwrap();
-    let claim = async |now_ms| {
-        let ask = Ask { channel: "c", now_ms, limit: 8, merged: false, resting: BTreeSet::new() };
-        outbox::claim(&store, &ask).await.unwrap().concat()
-    };
+    let claim = async |now_ms| claim(&store, ("c", now_ms), 8, false).await.concat();
     let first = claim(0).await;
     assert!(!first[0].maybe_delivered && first[0].attempts == 1);
     assert!(claim(29_999).await.is_empty());
@@ -208,9 +203,7 @@ async fn depths_are_by_channel_and_status_with_the_oldest_that_waits() {
     for (nth, at_ms) in [(1, 1_000), (2, 2_000), (3, 3_000)] {
         store.announce(&opened(nth), ["a", "b"], at_ms).await.unwrap();
     }
-    let ask =
-        Ask { channel: "a", now_ms: 4_000, limit: 8, merged: false, resting: BTreeSet::new() };
-    let rows = outbox::claim(&store, &ask).await.unwrap().concat();
+    let rows = claim(&store, ("a", 4_000), 8, false).await.concat();
     outbox::settle(&store, &rows, &End::Delivered, 4_000).await.unwrap();
     let depths = outbox::depths(&store).await.unwrap();
     let rows = |channel: &str| {

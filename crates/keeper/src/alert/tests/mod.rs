@@ -173,6 +173,12 @@ impl Bench {
         }
     }
 
+    /// Between two looks at the store. Time may have passed while the deliveries were about to wait for it: they look again.
+    async fn look(&self) {
+        self.store.news();
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+
     /// The row, as soon as it has been tried so often and stands like this.
     async fn tried(&self, message: &Message, channel: &str, attempts: i64, status: &str) -> Stored {
         let until = async {
@@ -181,7 +187,7 @@ impl Bench {
                 if row.attempts == attempts && row.status == status {
                     return row;
                 }
-                tokio::time::sleep(Duration::from_millis(2)).await;
+                self.look().await;
             }
         };
         match tokio::time::timeout(Duration::from_secs(20), until).await {
@@ -199,7 +205,7 @@ impl Bench {
                 if rows.copied().unwrap_or_default() == count {
                     return;
                 }
-                tokio::time::sleep(Duration::from_millis(2)).await;
+                self.look().await;
             }
         };
         if tokio::time::timeout(Duration::from_secs(20), until).await.is_err() {

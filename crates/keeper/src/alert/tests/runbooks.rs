@@ -1,6 +1,7 @@
 //! Whoever is woken by an alert finds the page about it.
 
 use super::*;
+use clap::Parser;
 use std::{fs, path::PathBuf};
 
 fn docs(path: &str) -> String {
@@ -30,4 +31,33 @@ fn a_message_names_its_page() {
     let body = opened(1).body();
     let runbook = body["data"]["runbook"].as_str().unwrap();
     assert!(!docs(runbook.strip_prefix("docs/").unwrap()).is_empty());
+}
+
+/// The words of a command line, as far as pages need: spaces, double quotes, and a comment at the end.
+fn words(line: &str) -> Vec<String> {
+    let line = line.split(" #").next().unwrap_or_default();
+    let parts = line.split('"').enumerate();
+    parts
+        .flat_map(|(nth, part)| match nth % 2 {
+            0 => part.split_whitespace().map(ToOwned::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        })
+        .collect()
+}
+
+#[test]
+fn the_commands_of_the_pages_are_the_keepers() {
+    let mut count = 0;
+    for kind in AlertType::ALL {
+        let page = docs(&format!("runbooks/{kind}.md"));
+        let lines = page.lines().filter(|line| line.starts_with("keeper "));
+        let inline = page.split('`').skip(1).step_by(2).filter(|code| code.starts_with("keeper "));
+        for command in lines.chain(inline) {
+            if let Err(error) = crate::Cli::try_parse_from(words(command)) {
+                panic!("{kind}: {command}: {error}");
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count}");
 }

@@ -155,13 +155,16 @@ impl Where {
         self.0.push(numbered);
     }
 
-    async fn fetch(self, store: &Store, limit: u32) -> Result<Vec<AnyRow>, StoreError> {
+    fn query(&self, limit: u32) -> String {
         let conditions = match self.0.is_empty() {
             true => String::new(),
             false => format!("WHERE {}", self.0.join(" AND ")),
         };
-        let query = format!("{SELECT} {conditions} {ORDER} LIMIT {limit}");
-        let mut query = sqlx::query(sqlx::AssertSqlSafe(query));
+        format!("{SELECT} {conditions} {ORDER} LIMIT {limit}")
+    }
+
+    async fn fetch(self, store: &Store, limit: u32) -> Result<Vec<AnyRow>, StoreError> {
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(self.query(limit)));
         for value in self.1 {
             query = match value {
                 Value::Number(number) => query.bind(number),
@@ -299,4 +302,40 @@ fn read(row: &AnyRow, around: &Around) -> Result<Breaker, StoreError> {
         key,
         label,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_page_is_sorted_after_all_of_its_rows_were_read() {
+        let store = Store::in_memory().await.unwrap();
+        for parts in 0..8 {
+            let mut conditions = Where::default();
+            if parts & 1 != 0 {
+                conditions.and("row.state = ?", [Value::Text("open".to_owned())]);
+            }
+            if parts & 2 != 0 {
+                conditions.and(
+                    "COALESCE(row.label, contract.label) LIKE ?",
+                    [Value::Text("%a%".to_owned())],
+                );
+            }
+            if parts & 4 != 0 {
+                let blob = || Value::Blob(Vec::new());
+                conditions.and(
+                    "(row.chain_id, row.contract, row.breaker) > (?, ?, ?)",
+                    [Value::Number(1), blob(), blob()],
+                );
+            }
+            let query = format!("EXPLAIN QUERY PLAN {}", conditions.query(100));
+            let rows =
+                sqlx::query(sqlx::AssertSqlSafe(query.clone())).fetch_all(store.reader()).await;
+            for row in rows.unwrap() {
+                let step: String = row.try_get(3).unwrap();
+                assert!(!step.contains("TEMP B-TREE"), "{query}: {step}");
+            }
+        }
+    }
 }

@@ -6,6 +6,8 @@
 mod breakers;
 mod chains;
 mod live;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use breakers::{Breaker, Counts, Found, Query, find, page};
 pub(crate) use live::Watches;

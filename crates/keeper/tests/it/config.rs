@@ -237,3 +237,120 @@ fn a_file_and_a_target_of_the_command_line_exclude_each_other() {
     assert_eq!(code, Some(2));
     assert!(err.contains("--rpc-url"), "{err}");
 }
+
+/// The page, and its blocks in a language.
+fn of_the_page(language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    PAGE.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+const PAGE: &str = include_str!("../../../../docs/operations/keeper.md");
+
+#[test]
+fn the_file_of_the_page_is_valid_and_says_the_defaults() {
+    let [file] = of_the_page("toml").try_into().unwrap();
+    let folder = Folder::with(&file);
+    fs::create_dir(folder.path("deployments")).unwrap();
+    let host = "0x00000000000000000000000000000000000000AA".parse().unwrap();
+    crate::support::write_deployment(&folder.path("deployments/1.json"), 1, host, "0x00");
+    fs::write(folder.path("telegram.token"), format!("{MARK}\n")).unwrap();
+    let secrets = [
+        ("MAIN_KEY", MARK),
+        ("HOOK_URL", "https://hooks.example/5ecretMARKER0123456789"),
+        ("HOOK_SECRET", WHSEC),
+        ("SLACK_PATH", MARK),
+        ("PD_KEY", MARK),
+        ("BEAT_KEY", MARK),
+    ];
+    let (code, out, err) = clean(&folder.run(&["check", "--json"], &secrets));
+    assert_eq!(code, Some(0), "{err}");
+    let effective: serde_json::Value = serde_json::from_str(&out).unwrap();
+    // Without what has a default it is in effect all the same.
+    let defaults = [
+        "profile = \"default\"\n",
+        "poll =",
+        "confirmations =",
+        "confirmations_fallback",
+        "reorg_window",
+        "max_lag",
+        "verify",
+        "read_back",
+        "max_contracts",
+        "code_hashes",
+        "alert",
+        "confirm =",
+        "storm",
+        "every",
+        "keep",
+        "listen",
+        "allow_remote",
+        "format",
+        "level",
+        "start = \"latest\"",
+        "url = \"sqlite",
+    ];
+    let short: String = file
+        .lines()
+        .map(|line| format!("{line}\n"))
+        .filter(|line| !defaults.iter().any(|key| line.starts_with(key)))
+        .collect();
+    assert!(short.lines().count() + defaults.len() <= file.lines().count());
+    fs::write(folder.path("keeper.toml"), short).unwrap();
+    let (code, out, err) = clean(&folder.run(&["check", "--json"], &secrets));
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap(), effective);
+}
+
+#[test]
+fn every_key_is_on_the_page() {
+    for section in
+        ["chain", "watch", "channel", "route", "heartbeat", "store", "server", "builder", "log"]
+    {
+        assert!(PAGE.contains(&format!("| `{section}.")), "{section}");
+    }
+    // What is said of a key that is not known is the list of those that are.
+    let unknown = |section: &str| {
+        let folder = Folder::with(&full(section));
+        fs::write(folder.path("key"), MARK).unwrap();
+        let (_, _, err) = clean(&folder.run(&["check"], &env()));
+        let (_, known) = err.split_once("known here: ").unwrap_or_else(|| panic!("{err}"));
+        known.lines().next().unwrap().split(", ").map(str::to_owned).collect::<Vec<_>>()
+    };
+    for section in [
+        "[chain.other]\nid = 1\nzzzzzzzz = 1\n",
+        "[[chain.mainnet.watch]]\naddress = \"0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359\"\nzzzzzzzz = 1\n",
+        "[[chain.mainnet.watch]]\nanywhere = true\nzzzzzzzz = 1\n",
+        "[channel.x]\ntype = \"slack\"\nzzzzzzzz = 1\n",
+        "[channel.x]\ntype = \"telegram\"\nzzzzzzzz = 1\n",
+        "[channel.x]\ntype = \"pagerduty\"\nzzzzzzzz = 1\n",
+        "[channel.x]\ntype = \"webhook\"\nzzzzzzzz = 1\n",
+        "[store]\nzzzzzzzz = 1\n",
+        "[server]\nzzzzzzzz = 1\n",
+        "[builder]\nzzzzzzzz = 1\n",
+        "[log]\nzzzzzzzz = 1\n",
+        "[zzzzzzzz]\n",
+    ] {
+        for key in unknown(section) {
+            let shown = [
+                format!("`{key}`"),
+                format!(".{key}`"),
+                format!("[{key}]"),
+                format!("[[{key}]]"),
+                format!("`{key}."),
+            ];
+            assert!(shown.iter().any(|shown| PAGE.contains(shown)), "{key} of {section}");
+        }
+    }
+}
+
+#[test]
+fn every_command_of_the_page_is_one_the_parser_takes() {
+    use clap::Parser;
+    let blocks = of_the_page("sh").join("");
+    let commands: Vec<_> = blocks.lines().filter(|line| line.starts_with("keeper ")).collect();
+    assert!(commands.len() >= 6, "{commands:?}");
+    for command in commands {
+        fusebox_keeper::Cli::try_parse_from(command.split_whitespace())
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+}

@@ -1,13 +1,17 @@
 //! The only place that prints: results to standard output, all else to standard error.
 
 use crate::{
+    config::{LogFormat, LogLevel, LogSettings},
     node::{explain, transport_error},
     target::Slot,
 };
 use fusebox_bindings::{LATCH, NEVER, ONCE_PER_BLOCK, PROBE_ONLY};
 use serde::Serialize;
-use serde_json::Value;
-use std::io::{self, Write as _};
+use serde_json::{Value, json};
+use std::{
+    io::{self, Write as _},
+    sync::OnceLock,
+};
 
 /// Prints an error and all that led to it.
 pub fn report(error: &eyre::Report) {
@@ -28,14 +32,50 @@ pub(crate) fn gone(error: &eyre::Report) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(broken)
 }
 
+/// How lines for whoever runs the keeper look, and which there are.
+static LOG: OnceLock<LogSettings> = OnceLock::new();
+
+/// Says so once, as soon as it is known. What was said before that looks as it does by default.
+pub(crate) fn configure(settings: LogSettings) {
+    LOG.set(settings).ok();
+}
+
 /// A line for whoever runs the keeper. It is lost where standard error is closed, and there is nobody to tell.
 pub(crate) fn say(message: &str) {
-    writeln!(io::stderr(), "{message}").ok();
+    write(message, None);
 }
 
 /// The same with the time, for what goes on for long.
 pub(crate) fn log(message: &str) {
-    say(&format!("{:.0}  {message}", jiff::Timestamp::now()));
+    write(message, Some(jiff::Timestamp::now()));
+}
+
+fn write(message: &str, time: Option<jiff::Timestamp>) {
+    let settings = LOG.get().copied().unwrap_or_default();
+    if let Some(line) = shown(message, time, settings) {
+        writeln!(io::stderr(), "{line}").ok();
+    }
+}
+
+/// The line, unless nobody wants it. How grave it is, is the word that it begins with.
+fn shown(message: &str, time: Option<jiff::Timestamp>, settings: LogSettings) -> Option<String> {
+    let level = match message.split([':', ' ']).next() {
+        Some("error") => LogLevel::Error,
+        Some("warning" | "ALARM") => LogLevel::Warn,
+        _ => LogLevel::Info,
+    };
+    if level > settings.level {
+        return None;
+    }
+    Some(match (settings.format, time) {
+        (LogFormat::Text, None) => message.to_owned(),
+        (LogFormat::Text, Some(time)) => format!("{time:.0}  {message}"),
+        (LogFormat::Json, time) => {
+            let time = time.unwrap_or_else(jiff::Timestamp::now);
+            json!({ "time": format!("{time:.3}"), "level": level.name(), "message": message })
+                .to_string()
+        }
+    })
 }
 
 /// A line of the result.
@@ -180,6 +220,32 @@ fn flags(flags: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_written_up_to_a_level_and_in_the_form_that_is_wanted() {
+        let text = |level| LogSettings { format: LogFormat::Text, level };
+        for (message, least) in [
+            ("error: no", LogLevel::Error),
+            ("warning: hm", LogLevel::Warn),
+            ("ALARM: the quota", LogLevel::Warn),
+            ("started", LogLevel::Info),
+            ("warnings are told", LogLevel::Info),
+            ("", LogLevel::Info),
+        ] {
+            for level in [LogLevel::Error, LogLevel::Warn, LogLevel::Info, LogLevel::Debug] {
+                let want = (level >= least).then(|| message.to_owned());
+                assert_eq!(shown(message, None, text(level)), want, "{message} {level:?}");
+            }
+        }
+        let time = jiff::Timestamp::from_second(0).unwrap();
+        let line = shown("started", Some(time), text(LogLevel::Info));
+        assert_eq!(line.as_deref(), Some("1970-01-01T00:00:00Z  started"));
+        let json = LogSettings { format: LogFormat::Json, level: LogLevel::Info };
+        let line = shown("warning: a\n\"b\"", Some(time), json).unwrap();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        let want = json!({ "time": "1970-01-01T00:00:00.000Z", "level": "warn", "message": "warning: a\n\"b\"" });
+        assert_eq!(line, want);
+    }
 
     #[test]
     fn times_are_written_in_utc_and_hostile_ones_as_seconds() {

@@ -282,12 +282,8 @@ fn anywhere(section: &mut Section<'_>, seen: &mut Seen) -> Option<AnywhereSettin
     }
     let start = start(section);
     section.or_default("start", "latest");
-    let code_hashes = section
-        .texts("code_hashes")
-        .into_iter()
-        .filter_map(|(key, text)| value::hash(&text).map_err(|why| section.fail_at(key, why)).ok());
+    section.later("code_hashes", "is not looked at yet; remove it");
     Some(AnywhereSettings {
-        code_hashes: code_hashes.collect(),
         start: start.flatten(),
         max_contracts: section.number("max_contracts", 10_000, 1..=1_000_000),
         alert: section.flag("alert", false),

@@ -77,7 +77,6 @@ impl Settings {
                 hosts: Vec::new(),
                 allow_remote: false,
             }),
-            builder: None,
             log: LogSettings::default(),
         };
         of_run(args).apply(&mut settings, &mut Value::Null)?;

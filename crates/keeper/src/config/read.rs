@@ -1,10 +1,10 @@
 //! All sections but the pool's.
 
 use super::{
-    BuilderSettings, LogFormat, LogLevel, LogSettings, ServerSettings, Settings, StoreSettings,
+    LogFormat, LogLevel, LogSettings, ServerSettings, Settings, StoreSettings,
     chain::{self, Around, LATER},
     channel,
-    section::{Section, Web},
+    section::Section,
 };
 use crate::Refusal;
 use fusebox_rpc::SecretText;
@@ -23,6 +23,7 @@ pub(super) fn settings(root: &mut Section<'_>, around: &Around<'_>) -> Settings 
     for later in ["signer", "probe"] {
         root.later(later, LATER);
     }
+    root.later("builder", "comes with the builder's sidecar; remove it");
     let chains = chain::read(root, around);
     let channels = channel::read(root, around.folder);
     // Also those that are wrong: it is enough to be told once.
@@ -33,7 +34,6 @@ pub(super) fn settings(root: &mut Section<'_>, around: &Around<'_>) -> Settings 
         heartbeat: channel::heartbeat(root),
         store: root.section("store", |section| store(section, around.folder)),
         server: Some(root.section("server", |section| server(section, around.is_remote_fine))),
-        builder: builder(root),
         log: root.section("log", log),
         chains,
         channels,
@@ -96,17 +96,6 @@ pub(super) fn check_listen(listen: SocketAddr, allow_remote: bool) -> Result<(),
             "--listen {listen} can be reached from other machines: add --allow-remote if that is meant"
         ))),
     }
-}
-
-fn builder(root: &mut Section<'_>) -> Option<BuilderSettings> {
-    if !root.has("builder") {
-        return None;
-    }
-    root.section("builder", |section| {
-        let url = section.url("status_url", Web::Open);
-        let url = section.needed("status_url", url, "write the URL of the sidecar's /status");
-        url.map(|status_url| BuilderSettings { status_url })
-    })
 }
 
 fn log(section: &mut Section<'_>) -> LogSettings {

@@ -29,8 +29,6 @@ pub(super) enum Web {
     Key,
     /// `https` but on loopback.
     Sealed,
-    /// What it answers is no secret.
-    Open,
 }
 
 /// A value as it is written, and filled in.
@@ -325,7 +323,7 @@ impl<'p> Section<'p> {
         let (written, filled) = self.typed(name, "text", Given::texts)?;
         self.effective.insert(name.to_owned(), effective::url(&written).into());
         let url = SecretUrl::new(filled);
-        if let Err(why) = value::web(&url, kind == Web::Open) {
+        if let Err(why) = value::web(&url) {
             self.fail(name, why);
             return None;
         }

@@ -38,8 +38,6 @@ pub(crate) struct Settings {
     pub(crate) store: StoreSettings,
     /// `None`: without a file, and without --listen.
     pub(crate) server: Option<ServerSettings>,
-    #[allow(dead_code, reason = "the sidecar is asked for its status later")]
-    pub(crate) builder: Option<BuilderSettings>,
     pub(crate) log: LogSettings,
 }
 
@@ -93,9 +91,6 @@ pub(crate) struct ContractSettings {
 pub(crate) struct AnywhereSettings {
     pub(crate) start: Option<u64>,
     pub(crate) max_contracts: u64,
-    /// If there are any, only contracts with one of these runtime code hashes.
-    #[allow(dead_code, reason = "strangers are told apart by their code later")]
-    pub(crate) code_hashes: Vec<B256>,
     pub(crate) alert: bool,
 }
 
@@ -182,17 +177,9 @@ pub(crate) struct ServerSettings {
     pub(crate) allow_remote: bool,
 }
 
-/// `[builder]`.
-#[derive(Clone, Debug)]
-pub(crate) struct BuilderSettings {
-    #[allow(dead_code, reason = "the sidecar is asked for its status later")]
-    pub(crate) status_url: SecretUrl,
-}
-
 /// `[log]`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LogSettings {
-    #[allow(dead_code, reason = "all lines are text so far")]
     pub(crate) format: LogFormat,
     pub(crate) level: LogLevel,
 }

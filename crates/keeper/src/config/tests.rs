@@ -88,7 +88,7 @@ fn three_lines_are_enough_and_the_rest_has_defaults() {
     assert_eq!(contract.address, address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"));
     assert_eq!((contract.start, contract.read_back, &contract.label), (Some(5), true, &None));
     assert!(settings.channels.is_empty() && settings.routes.is_empty());
-    assert!(settings.heartbeat.is_none() && settings.builder.is_none());
+    assert!(settings.heartbeat.is_none());
     assert!(settings.store.url.expose().ends_with("/keeper.db"), "beside the file");
     assert_eq!(settings.store.keep, Duration::from_secs(400 * 86_400));
     let server = settings.server.unwrap();
@@ -125,7 +125,6 @@ read_back = false
 anywhere = true
 start = 7
 max_contracts = 5
-code_hashes = ["0x0000000000000000000000000000000000000000000000000000000000000001"]
 alert = true
 [[chain.mainnet.watch]]
 deployments = "1.json"
@@ -166,8 +165,6 @@ keep = "30d"
 listen = "0.0.0.0:80"
 hosts = ["keeper.internal"]
 allow_remote = true
-[builder]
-status_url = "http://10.0.0.1:18551/status"
 [log]
 format = "json"
 level = "debug"
@@ -193,7 +190,6 @@ level = "debug"
     assert_eq!((feed.label.as_deref(), feed.start, feed.read_back), (Some("feed"), None, false));
     assert_eq!(feed.breakers[&B256::with_last_byte(7)], "oracle");
     assert_eq!((any.start, any.max_contracts, any.alert), (Some(7), 5, true));
-    assert_eq!(any.code_hashes, [B256::with_last_byte(1)]);
 
     let channel =
         |name: &str| settings.channels.iter().find(|channel| channel.name == name).unwrap();
@@ -230,7 +226,6 @@ level = "debug"
     assert!(settings.store.url.expose().ends_with("/data/k.db"));
     let server = settings.server.unwrap();
     assert_eq!((server.listen.port(), server.hosts.len(), server.allow_remote), (80, 1, true));
-    assert!(settings.builder.is_some());
     assert_eq!((settings.log.format, settings.log.level), (LogFormat::Json, LogLevel::Debug));
 }
 
@@ -460,7 +455,14 @@ fn each_problem_has_its_place_and_a_remedy() {
         ),
         ("[server]\nhosts = [\"a:1\"]\n", "2:10: server.hosts[0]: is no name of a host"),
         ("[server]\nhosts = \"a\"\n", "2:1: server.hosts: must be a list of texts"),
-        ("[builder]\n", "1:2: builder.status_url: missing"),
+        (
+            "[builder]\nstatus_url = \"x\"\n",
+            "1:2: builder: comes with the builder's sidecar; remove it",
+        ),
+        (
+            "[[chain.mainnet.watch]]\nanywhere = true\ncode_hashes = []\n",
+            "3:1: chain.mainnet.watch[1].code_hashes: is not looked at yet; remove it",
+        ),
         ("[log]\nformat = \"xml\"\n", "2:1: log.format: must be \"text\" or \"json\""),
     ] {
         let found = problems(more);

@@ -1,6 +1,6 @@
 //! Values that have a form of their own, and what is said of those that have not. Never the value itself.
 
-use alloy::primitives::{Address, B256};
+use alloy::primitives::Address;
 use data_encoding::{BASE64, BASE64_NOPAD};
 use fusebox_rpc::{SecretText, SecretUrl};
 use jiff::SignedDuration;
@@ -54,11 +54,6 @@ pub(super) fn address(text: &str) -> Result<Address, String> {
     .to_owned())
 }
 
-pub(super) fn hash(text: &str) -> Result<B256, String> {
-    let hash = text.strip_prefix("0x").and_then(|_| text.parse().ok());
-    hash.ok_or_else(|| "is no hash, which is 0x and 64 hexadecimal digits".to_owned())
-}
-
 /// Whether this is `${…}` and nothing else.
 pub(super) fn is_reference(text: &str) -> bool {
     text.strip_prefix("${").and_then(|rest| rest.find('}')).is_some_and(|end| end + 3 == text.len())
@@ -69,14 +64,14 @@ pub(super) fn has_reference(text: &str) -> bool {
     text.replace("$$", "").contains("${")
 }
 
-/// Whether it may be asked: what goes over a network must be sealed, unless it may be open.
-pub(super) fn web(url: &SecretUrl, is_open: bool) -> Result<(), String> {
+/// Whether it may be asked: what goes over a network must be sealed.
+pub(super) fn web(url: &SecretUrl) -> Result<(), String> {
     let Some(parsed) = url.parse() else {
         return Err("is no URL with a host; write https://host/path".to_owned());
     };
     match parsed.scheme() {
         "https" => Ok(()),
-        "http" if is_open || is_loopback(url) => Ok(()),
+        "http" if is_loopback(url) => Ok(()),
         "http" => {
             Err("goes over a network unsealed; write https://, http:// is for loopback only"
                 .to_owned())
@@ -191,12 +186,7 @@ mod tests {
             ("a", false, false),
         ] {
             let url = SecretUrl::new(url);
-            assert_eq!(
-                (web(&url, false).is_ok(), is_loopback(&url)),
-                (fine, local),
-                "{}",
-                url.expose()
-            );
+            assert_eq!((web(&url).is_ok(), is_loopback(&url)), (fine, local), "{}", url.expose());
         }
     }
 

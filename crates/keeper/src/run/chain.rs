@@ -6,7 +6,7 @@ use crate::{
     config::{ChainSettings, Config, ContractSettings, Pools, Settings, WatchSettings},
     fold::{Anywhere, ChainName, Ledger, Router, Watched, WatchedContract},
     node::{Endpoints, Nodes, Unanswered, explain, transport_error},
-    output::{count, log, say},
+    output::{self, count, log, say},
     report::Watches,
     store::Store,
     target::{self, Resolved, Target},
@@ -67,6 +67,7 @@ async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
     }
     let endpoints = Endpoints::new(&urls)?;
     let settings = Settings::bare(&args)?;
+    output::configure(settings.log);
     let target = Target::new(args.target.watch.clone(), args.target.deployment.as_deref())?;
     let resolved = reach(&endpoints, &target, args.node.chain).await?;
     let first = args.from_block.or(resolved.first_block).unwrap_or(resolved.head.saturating_add(1));
@@ -84,6 +85,7 @@ async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
 
 async fn from_file(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
     let config = Config::of_run(&args).await?;
+    output::configure(config.settings.log);
     let servers = Servers::default();
     let mut stages = Vec::new();
     for chain in &config.settings.chains {

@@ -276,7 +276,6 @@ fn the_file_of_the_page_is_valid_and_says_the_defaults() {
         "verify",
         "read_back",
         "max_contracts",
-        "code_hashes",
         "alert",
         "confirm =",
         "storm",
@@ -303,9 +302,7 @@ fn the_file_of_the_page_is_valid_and_says_the_defaults() {
 
 #[test]
 fn every_key_is_on_the_page() {
-    for section in
-        ["chain", "watch", "channel", "route", "heartbeat", "store", "server", "builder", "log"]
-    {
+    for section in ["chain", "watch", "channel", "route", "heartbeat", "store", "server", "log"] {
         assert!(PAGE.contains(&format!("| `{section}.")), "{section}");
     }
     // What is said of a key that is not known is the list of those that are.
@@ -326,7 +323,6 @@ fn every_key_is_on_the_page() {
         "[channel.x]\ntype = \"webhook\"\nzzzzzzzz = 1\n",
         "[store]\nzzzzzzzz = 1\n",
         "[server]\nzzzzzzzz = 1\n",
-        "[builder]\nzzzzzzzz = 1\n",
         "[log]\nzzzzzzzz = 1\n",
         "[zzzzzzzz]\n",
     ] {

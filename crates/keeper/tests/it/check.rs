@@ -101,3 +101,83 @@ fn a_store_that_is_none_ends_with_5() {
     );
     assert!(stderr(&output).starts_with("error: 2 findings: the store "), "{}", stderr(&output));
 }
+
+/// A file with a chat at this address, and a template.
+fn chat(url: &str, template: &str, route: &str) -> Folder {
+    let folder = Folder::with(&format!(
+        "{}{}[channel.chat]\ntype = \"slack\"\nurl = \"{url}/5ecret\"\ntemplate = \"chat.j2\"\n[[route]]\n{route}\nchannels = [\"chat\"]\n",
+        provider(1, "a", "http://127.0.0.1:1"),
+        chain(1, "anywhere = true"),
+    ));
+    std::fs::write(folder.path("chat.j2"), template).unwrap();
+    folder
+}
+
+#[test]
+fn a_template_is_rendered_with_each_type_that_a_route_has_for_it() {
+    const NOWHERE: &str = "http://127.0.0.1:1";
+    let breakers = "match = { type = \"breaker.*\" }";
+    for (template, route, code, want) in [
+        ("{{ title }}", "", Some(0), ""),
+        ("{{ data.label }} is {{ data.state }}", breakers, Some(0), ""),
+        // Not every alert is about a breaker.
+        ("{{ data.label }}", "", Some(3), "channel.chat.template: fails for chain.behind and"),
+        (
+            "{{ data.labl }}",
+            breakers,
+            Some(3),
+            "channel.chat.template: fails for breaker.opened and 6 more types",
+        ),
+        ("{{ title", breakers, Some(3), "channel.chat.template: "),
+        (
+            "{% for a in range(100000) %}{{ a }}{% endfor %}",
+            breakers,
+            Some(3),
+            "channel.chat.template: fails",
+        ),
+    ] {
+        let output = chat(NOWHERE, template, route).run(&["check"], &[]);
+        let (out, err) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), code, "{template}\n{out}{err}");
+        assert!(out.contains(want) || out.replace(", and", " and").contains(want), "{want}\n{out}");
+        assert!(!format!("{out}{err}").contains("5ecret"), "{out}{err}");
+    }
+}
+
+#[test]
+fn a_test_message_is_sent_to_each_channel_and_what_comes_of_it_is_told() {
+    // Answers each with the status that its path does not tell: the first is taken, the second is not.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let sink = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let mut heard = Vec::new();
+        for status in ["200 OK", "500 Broken"] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = String::new();
+            while !request.contains("nothing happened") {
+                let mut piece = [0; 4096];
+                let length = stream.read(&mut piece).unwrap();
+                assert!(length > 0, "{request}");
+                request += &String::from_utf8_lossy(&piece[..length]);
+            }
+            write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                .unwrap();
+            heard.push(request);
+        }
+        heard
+    });
+    for (code, want) in [
+        (Some(0), "ok     channel chat has taken a test message"),
+        (Some(7), "wrong  channel chat answers with status 500"),
+        (Some(7), "wrong  channel chat: it refused the connection"),
+    ] {
+        let output =
+            chat(&url, "{{ title }}: {{ data.summary }}", "").run(&["check", "--send-test"], &[]);
+        let (out, err) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), code, "{out}{err}");
+        assert!(out.contains(want), "{want}\n{out}");
+        assert!(!format!("{out}{err}").contains("5ecret"), "{out}{err}");
+    }
+    assert!(sink.join().unwrap()[0].starts_with("POST /5ecret HTTP/1.1"));
+}

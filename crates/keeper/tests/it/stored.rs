@@ -261,3 +261,21 @@ fn an_address_for_other_machines_has_to_be_meant() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--allow-remote"), "{}", stderr(&output));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_is_told_of_each_change() {
+    let kept = Kept::new("").await;
+    let (_running, address) = kept.start();
+    until(&address, "/ready", |status, _| status == 200).await;
+    let closed = |_: u16, text: &str| text.contains("\"state\":\"closed\"");
+    until(&address, "/status", closed).await;
+    let store = format!("sqlite:{}", kept.folder.path("keeper.db").display());
+    let following = Running::start(["status", "--follow", "--json", "--store", &store]);
+    assert_eq!(following.json()["state"], "closed");
+    kept.chain.trip().await;
+    assert_eq!(following.json()["state"], "open");
+    let mut failing =
+        Running::start(["status", "--follow", "--fail-on", "open", "--store", &store]);
+    assert!(failing.line().contains("resilient/primary open; retry at "));
+    assert_eq!(failing.end(), Some(7));
+}

@@ -5,10 +5,15 @@ mod clock;
 mod evidence;
 mod fault;
 mod latch;
+#[cfg(feature = "net")]
+#[allow(dead_code, reason = "watching nodes uses the rest")]
+mod live;
 mod machine;
 mod policy;
 pub mod replay;
 mod root;
+#[cfg(feature = "net")]
+mod sidecar;
 pub mod simulate;
 mod tally;
 
@@ -20,6 +25,11 @@ pub use fault::{
 };
 pub use fusebox_breaker::State;
 pub use latch::{Latch, Trip};
+#[cfg(feature = "net")]
+pub use live::{
+    Answer, Clock, Live, LiveOptions, Network, NodeStatus, ROTATE_AT, Recorder, Sleep, Told,
+    WallClock,
+};
 pub use machine::{
     Action, Counts, MAX_NODES, Machine, Observation, Output, Seen, Spec, Transition, Why,
 };
@@ -28,4 +38,9 @@ pub use policy::{
     PolicyProblem, PolicySpec, Recovery, Start, TripCause, Verdict,
 };
 pub use root::{Root, RootError};
+#[cfg(feature = "net")]
+pub use sidecar::{
+    BodyError, MAX_BODY, Paths, Sidecar, SidecarBody, SidecarOptions, Token, TokenError, Upstream,
+    UpstreamError,
+};
 pub use tally::{Added, BLOCKS_PER_SLOT, RING, Tally};

@@ -12,5 +12,7 @@ mod machine;
 mod policies;
 mod properties;
 mod script;
+#[cfg(feature = "net")]
+mod sidecar;
 mod simulate;
 mod tally;

@@ -1,0 +1,129 @@
+//! The log of what the machine is told, for replay.
+//!
+//! A thread writes it, so that a slow disk never holds up a decision. A log with a hole would replay to something else, so
+//! one that cannot keep up ends, and says so.
+
+use crate::{
+    machine::{Observation, Spec},
+    replay::EventLine,
+};
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write as _},
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    thread,
+    time::Duration,
+};
+
+/// A file of so many bytes is moved to `FILE.1`, and a new one begun: nine days of mainnet.
+pub const ROTATE_AT: u64 = 64 << 20;
+/// Lines that may wait for the disk: more than one backfill and a burst of blocks.
+const WAITING: usize = 4_096;
+/// How long a line may stay in memory.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// Writes a log.
+#[derive(Debug)]
+pub struct Recorder {
+    lines: Option<SyncSender<EventLine>>,
+    thread: Option<thread::JoinHandle<()>>,
+    spec: Option<Spec>,
+}
+
+impl Recorder {
+    /// Begins the file anew; what is there already becomes `FILE.1`.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let mut file = LogFile::create(path)?;
+        let (lines, receiver) = sync_channel(WAITING);
+        let thread = thread::Builder::new().name("builder-log".to_owned()).spawn(move || {
+            if let Err(error) = file.run(&receiver) {
+                tracing::error!(%error, "the log ends here");
+            }
+        })?;
+        Ok(Self { lines: Some(lines), thread: Some(thread), spec: None })
+    }
+
+    pub(super) fn begin(&mut self, ms: i64, spec: Spec) {
+        self.spec = Some(spec);
+        self.write(ms, &Observation::Spec(spec));
+        // In replay node 0 is up at first; here no node is before it was asked.
+        self.write(ms, &Observation::Stream { node: 0, up: false });
+    }
+
+    pub(super) fn write(&mut self, ms: i64, observation: &Observation) {
+        let Some(lines) = &self.lines else { return };
+        if lines.try_send(EventLine { ms, observation: observation.clone() }).is_err() {
+            tracing::error!("the log ends here: the disk cannot keep up");
+            self.lines = None;
+        }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.lines = None;
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+struct LogFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    written: u64,
+    spec: Option<EventLine>,
+}
+
+impl LogFile {
+    fn create(path: &Path) -> io::Result<Self> {
+        if path.exists() {
+            fs::rename(path, old(path))?;
+        }
+        let file = BufWriter::new(File::create(path)?);
+        Ok(Self { path: path.to_owned(), file, written: 0, spec: None })
+    }
+
+    fn run(&mut self, lines: &Receiver<EventLine>) -> io::Result<()> {
+        loop {
+            match lines.recv_timeout(FLUSH) {
+                Ok(line) => self.line(&line)?,
+                Err(RecvTimeoutError::Timeout) => self.file.flush()?,
+                Err(RecvTimeoutError::Disconnected) => return self.file.flush(),
+            }
+        }
+    }
+
+    fn line(&mut self, line: &EventLine) -> io::Result<()> {
+        if matches!(line.observation, Observation::Spec(_)) {
+            self.spec = Some(line.clone());
+        } else if self.written >= ROTATE_AT {
+            self.file.flush()?;
+            fs::rename(&self.path, old(&self.path))?;
+            self.file = BufWriter::new(File::create(&self.path)?);
+            self.written = 0;
+            if let Some(spec) = &self.spec {
+                let spec = EventLine { ms: line.ms, observation: spec.observation.clone() };
+                self.write(&spec)?;
+            }
+        }
+        self.write(line)
+    }
+
+    fn write(&mut self, line: &EventLine) -> io::Result<()> {
+        let text = serde_json::to_string(line)?;
+        self.written += text.len() as u64 + 1;
+        self.file.write_all(text.as_bytes())?;
+        self.file.write_all(b"\n")
+    }
+}
+
+fn old(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".1");
+    name.into()
+}

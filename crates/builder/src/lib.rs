@@ -1,12 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "net")]
+mod beacon;
 mod breaker;
 mod clock;
 mod evidence;
 mod fault;
 mod latch;
 #[cfg(feature = "net")]
-#[allow(dead_code, reason = "watching nodes uses the rest")]
 mod live;
 mod machine;
 mod policy;
@@ -17,6 +18,8 @@ mod sidecar;
 pub mod simulate;
 mod tally;
 
+#[cfg(feature = "net")]
+pub use beacon::{Api, ApiError, NodeUrlError, WatchError, watch};
 pub use breaker::{Breaker, Cause, Decision, NextChange, Override};
 pub use clock::{ChainSpecError, SlotClock, SlotsPerEpoch, SlotsPerEpochError};
 pub use evidence::{DEPTH, Evidence, Gate, SlotFacts, Status, View};

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod beacon;
 mod body;
 mod builder;
 mod chain;
@@ -24,6 +25,7 @@ mod upstream;
 mod view;
 mod ws;
 
+pub use beacon::{Beacon, BeaconSettings};
 pub use builder::{NodeBuilder, StartError};
 pub use chain::{BlockId, BlockPlan, Chain, block};
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};

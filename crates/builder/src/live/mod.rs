@@ -345,6 +345,12 @@ impl Live {
         self.reopen.subscribe()
     }
 
+    /// Writes what is recorded to the end. Nothing is after it.
+    pub fn stop_recording(&self) {
+        let recorder = self.lock().recorder.take();
+        drop(recorder);
+    }
+
     /// Where it stands.
     #[must_use]
     pub fn state(&self) -> State {
@@ -383,10 +389,8 @@ impl Live {
         self.lock().running.as_ref().map(|running| look(&running.machine))
     }
 
-    pub(crate) fn node(&self, node: u8, change: impl FnOnce(&mut NodeStatus)) {
-        if let Some(node) = self.lock().nodes.get_mut(usize::from(node)) {
-            change(node);
-        }
+    pub(crate) fn node<T>(&self, node: u8, change: impl FnOnce(&mut NodeStatus) -> T) -> Option<T> {
+        self.lock().nodes.get_mut(usize::from(node)).map(change)
     }
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // here a panic is the report
 
+#[cfg(feature = "net")]
+mod beacon;
 mod cases;
 mod clock;
 mod dependencies;

@@ -57,6 +57,6 @@ pub async fn execute(cli: Cli) -> eyre::Result<()> {
         }),
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Rpc(args) => rpc::rpc(args).await,
-        Command::Builder(args) => builder::builder(args),
+        Command::Builder(args) => builder::builder(args).await,
     }
 }

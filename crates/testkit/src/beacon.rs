@@ -151,7 +151,16 @@ impl Beacon {
 
     /// From now on paths that contain this are answered with the status alone.
     pub fn refuse(&self, path: &str, status: u16) {
-        self.set(|settings| drop(settings.refused.insert(path.to_owned(), status)));
+        self.set(|settings| {
+            settings.refused.insert(path.to_owned(), status);
+        });
+    }
+
+    /// From now on they are answered again.
+    pub fn allow(&self, path: &str) {
+        self.set(|settings| {
+            settings.refused.remove(path);
+        });
     }
 
     /// A block on the head becomes the head, and the stream says so.
@@ -313,7 +322,11 @@ impl Node {
             path => {
                 let id = path.strip_prefix("/eth/v1/beacon/headers/")?;
                 let id = if id == "head" { self.head.1.as_str() } else { id };
-                self.header(self.blocks.iter().find(|block| block.1 == id)?)
+                // By slot: the canonical one, which the script has as the first of its slot.
+                let fits = |block: &&(u64, String, String)| {
+                    block.1 == id || block.0.to_string() == id && block.1.ends_with("00")
+                };
+                self.header(self.blocks.iter().find(fits)?)
             }
         };
         Some(json!({ "data": data }))

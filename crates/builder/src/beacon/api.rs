@@ -4,6 +4,7 @@ use super::message::{ForkChoice, HeaderData, Leaf, Syncing};
 use crate::{
     clock::{ChainSpecError, SlotClock},
     live::Network,
+    machine::Seen,
 };
 use reqwest::{Client, Response, StatusCode, redirect};
 use serde::de::DeserializeOwned;
@@ -144,7 +145,28 @@ impl Api {
         self.data(&format!("eth/v1/beacon/headers/{id}"), SMALL_TIME).await
     }
 
-    /// Headers of a slot: none, where the node answers 404 too.
+    /// The block that a root, a slot or `head` stands for: by slot the canonical one. None where the node has none.
+    ///
+    /// # Errors
+    /// See [`ApiError`].
+    pub async fn block(&self, id: &str) -> Result<Option<Seen>, ApiError> {
+        match self.header(id).await {
+            Ok(header) => Ok(Some(header.seen())),
+            Err(ApiError::Status(404)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the node is well: not syncing, its head verified, its execution client there.
+    ///
+    /// # Errors
+    /// See [`ApiError`].
+    pub async fn is_well(&self) -> Result<bool, ApiError> {
+        let Syncing { is_syncing, is_optimistic, el_offline, .. } = self.syncing().await?;
+        Ok(!is_syncing && !is_optimistic && !el_offline)
+    }
+
+    /// Whether the node still has any block of a slot, also one that is not canonical.
     ///
     /// # Errors
     /// See [`ApiError`].

@@ -1,5 +1,6 @@
 //! The command line of `keeper builder`.
 
+use super::live_args::{CheckArgs, HistoryArgs, ProxyArgs, WatchArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use fusebox_builder::{PolicySpec, Recovery, SlotsPerEpoch};
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
+  keeper builder proxy --beacon-node http://127.0.0.1:5052
   keeper builder replay missed.csv --policy seed --policy prysm
   keeper builder simulate withhold --share 0.8")]
 pub struct BuilderArgs {
@@ -20,6 +22,14 @@ pub struct BuilderArgs {
 #[derive(Clone, Debug, Subcommand)]
 #[non_exhaustive]
 pub enum BuilderCommand {
+    /// Follow the chain by beacon nodes, and say when builders would not be asked.
+    Watch(WatchArgs),
+    /// The same, and stand between consensus client and mev-boost.
+    Proxy(ProxyArgs),
+    /// Say whether nodes, upstream and clock are well, and what the answer would be now.
+    Check(CheckArgs),
+    /// Write a list of missed slots from a node, for replay.
+    History(HistoryArgs),
     /// Say what policies would have done over a history of slots, or with a recorded log.
     Replay(ReplayArgs),
     /// Say what policies would do in outages that have not happened.

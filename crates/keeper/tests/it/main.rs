@@ -14,6 +14,7 @@ mod nodes;
 mod refusals;
 mod rpc;
 mod run;
+mod sidecar;
 mod simulate;
 mod status;
 mod stored;

@@ -68,7 +68,7 @@ async fn case_10(refused: &[&str], settings: BeaconSettings) -> Watched {
         }
     }
     assert_eq!(watched.live.state(), State::Closed);
-    watched.beacon.set(|settings| drop(settings.refused.remove("events")));
+    watched.beacon.allow("events");
     watched
 }
 
@@ -128,6 +128,9 @@ async fn case_13(gate: fn(&mut BeaconSettings, bool), during: (bool, Cause)) {
     watched.beacon.set(|settings| gate(settings, true));
     for slot in 101..=140 {
         watched.next().await;
+        if slot == 101 {
+            watched.until("the gate is up", |live| !live.is_ready()).await;
+        }
         if slot > 102 {
             let answer = watched.ask();
             assert_eq!((answer.forward, answer.cause), during, "slot {slot}");

@@ -108,11 +108,11 @@ impl Node {
                 Ok(network) => self.follow(network).await,
                 Err(end) => end,
             };
-            self.live.observe(Observation::Stream { node: self.index, up: false });
-            if self.live.node(self.index, |node| std::mem::take(&mut node.connected)) == Some(true)
-            {
+            // One that accepts streams and ends them at once is not asked four times a second.
+            if self.is_fit() {
                 wait = FIRST_WAIT;
             }
+            self.live.observe(Observation::Stream { node: self.index, up: false });
             let error = match &end {
                 End::Unreachable(error) => error.to_string(),
                 end => end.name().to_owned(),
@@ -125,6 +125,7 @@ impl Node {
             );
             metrics::counter!(names::STREAM_RESTARTS, "node" => self.label(), "reason" => end.name()).increment(1);
             self.live.node(self.index, |node| {
+                node.connected = false;
                 node.error = Some(error);
                 node.excluded = matches!(end, End::OtherChain);
             });

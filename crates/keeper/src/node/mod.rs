@@ -31,6 +31,12 @@ use tokio::{sync::oneshot, time};
 /// A node this far behind is not worth changing for: blocks take a moment to travel. The pool's default, too.
 const MAX_LAG: u64 = 3;
 
+/// How long one attempt may take where there are others to ask, and no file says otherwise.
+const ATTEMPT: Duration = Duration::from_secs(3);
+
+/// What a call may take beyond its first attempt. Enough for that to end by itself, or its breaker would not hear of it.
+const BEYOND: Duration = Duration::from_millis(250);
+
 /// A lone node is not probed more often: there is nobody to turn to, and each call of it answers the same question.
 const LONE_PROBE: Duration = Duration::from_secs(600);
 
@@ -90,7 +96,8 @@ impl Nodes {
                 false => self::pool(chain, std::slice::from_ref(one), false, &servers)?,
             };
             let Given { name, host, .. } = one.clone();
-            each.push(Node { provider: provider(&pool), host, name, pool });
+            let provider = if is_lone { provider(&pool) } else { impatient(&pool, ATTEMPT) };
+            each.push(Node { provider, host, name, pool });
         }
         let any = provider(&pool);
         let (left_out, each) = (left_out.into(), each.into());
@@ -107,6 +114,7 @@ impl Nodes {
     ) -> Result<Self, ConfigErrors> {
         let mut config = config.clone();
         let mut providers = Vec::new();
+        let mut attempt = ATTEMPT;
         if let Some(found) =
             config.profiles.get_mut(profile).and_then(|profile| profile.chains.get_mut(&chain))
         {
@@ -114,6 +122,7 @@ impl Nodes {
             if found.providers.len() == 1 {
                 found.probe_interval = LONE_PROBE;
             }
+            attempt = found.deadlines.attempt;
             providers.clone_from(&found.providers);
         }
         let make = |config: &RpcConfig| {
@@ -130,9 +139,15 @@ impl Nodes {
                     chain.providers = vec![one.clone()];
                 }
             }
-            let pool = if providers.len() == 1 { pool.clone() } else { make(&alone)? };
+            let (provider, pool) = match providers.len() {
+                1 => (provider(&pool), pool.clone()),
+                _ => {
+                    let pool = make(&alone)?;
+                    (impatient(&pool, attempt), pool)
+                }
+            };
             let (name, host) = (one.name.clone(), one.name.clone());
-            each.push(Node { provider: provider(&pool), host, name, pool });
+            each.push(Node { provider, host, name, pool });
         }
         let any = provider(&pool);
         Ok(Self { chain, any, left_out: Arc::default(), each: each.into(), pool, has_hints })
@@ -315,7 +330,7 @@ fn pool(chain: u64, given: &[Given], is_lone: bool, servers: &Servers) -> Result
         false => builder
             .breaker("cooldown", "1s")
             .breaker("max_cooldown", "10s")
-            .set("deadlines", json!({ "attempt": "3s" })),
+            .set("deadlines", json!({ "attempt": format!("{}s", ATTEMPT.as_secs()) })),
     };
     for Given { name, url, .. } in given {
         builder = builder.provider(name, url.as_str());
@@ -327,6 +342,12 @@ fn pool(chain: u64, given: &[Given], is_lone: bool, servers: &Servers) -> Result
 
 fn provider(pool: &Pool) -> RootProvider {
     ProviderBuilder::default().connect_client(pool.client())
+}
+
+/// One that gives up after one attempt that takes too long. A pool of one asks again and again, as there is nobody else in
+/// it; here there is.
+fn impatient(pool: &Pool, attempt: Duration) -> RootProvider {
+    provider(&pool.with(CallOptions::new().deadline(attempt + BEYOND)))
 }
 
 fn number(quantity: &str) -> Option<u64> {

@@ -305,3 +305,18 @@ async fn a_followed_node_is_kept_until_it_fails_and_left_when_it_lags() {
     running.sees(chain.mine_empty(8)).await;
     follows("a").await;
 }
+
+#[tokio::test]
+async fn a_followed_node_that_hangs_is_left_after_one_attempt() {
+    let chain = Chain::new();
+    let node = node(&chain, &["silent", "good"]).await;
+    let bench = Bench::new(&chain, node).await.at(&["silent", "good"]);
+    let running = bench.start().await;
+    running.until("it is followed", |health| health.followed.as_deref() == Some("silent")).await;
+    bench.node.add(any().at("silent").hang());
+    let end = chain.mine(opens(HOST));
+    let begun = tokio::time::Instant::now();
+    running.sees(end).await;
+    // Two seconds for each attempt.
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+}

@@ -5,6 +5,7 @@
 //! *unknown*. That is neither missed nor present, so everything here is kept twice: as it would be if all unknown slots
 //! were present, and as if all were missed. Where both lead to one verdict, what is unknown does not matter.
 
+use crate::reorgs::Reorgs;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -142,7 +143,7 @@ pub struct Evidence {
     pub(crate) tree: Readings,
     pub(crate) canonical: Readings,
     /// Blocks beyond the first of each slot, as three binary digits: bit i of `extra[k]` is worth 2ᵏ blocks in slot s−1−i.
-    extra: [u64; 3],
+    pub(crate) extra: [u64; 3],
     pub(crate) finalized: Option<u64>,
     pub(crate) reorgs: Reorgs,
     pub(crate) gate: Option<Gate>,
@@ -293,59 +294,5 @@ impl Evidence {
         }
         let extra = self.extra.iter().enumerate();
         present + extra.map(|(k, plane)| u64::from((plane & mask).count_ones()) << k).sum::<u64>()
-    }
-}
-
-/// Reorgs of the last 64 slots, by the slot of the new head.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reorgs {
-    /// By slot modulo 64. One older than that is overwritten when its place is needed, and ignored until then.
-    places: [Reorg; DEPTH as usize],
-    newest: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Reorg {
-    slot: u64,
-    count: u16,
-    depth: u16,
-}
-
-impl fmt::Debug for Reorgs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.places.iter().filter(|place| place.count > 0)).finish()
-    }
-}
-
-impl Default for Reorgs {
-    fn default() -> Self {
-        Self { places: [Reorg::default(); DEPTH as usize], newest: None }
-    }
-}
-
-impl Reorgs {
-    fn add(&mut self, slot: u64, depth: u64) {
-        let place = &mut self.places[(slot % DEPTH) as usize];
-        if place.count > 0 && place.slot > slot {
-            return;
-        }
-        if place.slot != slot {
-            *place = Reorg { slot, count: 0, depth: 0 };
-        }
-        place.count = place.count.saturating_add(1);
-        place.depth = place.depth.max(u16::try_from(depth).unwrap_or(u16::MAX));
-        self.newest = self.newest.max(Some(slot));
-    }
-
-    /// The deepest one and the number of all, among the `slots` before s.
-    pub(crate) fn within(&self, s: u64, slots: u64) -> (u64, u64) {
-        let from = s.saturating_sub(slots);
-        if self.newest.is_none_or(|newest| newest < from) {
-            return (0, 0);
-        }
-        let inside = self.places.iter().filter(|place| (from..s).contains(&place.slot));
-        inside.fold((0, 0), |(depth, count), place| {
-            (depth.max(u64::from(place.depth)), count + u64::from(place.count))
-        })
     }
 }

@@ -11,6 +11,7 @@ mod latch;
 mod live;
 mod machine;
 mod policy;
+mod reorgs;
 pub mod replay;
 mod root;
 #[cfg(feature = "net")]

@@ -296,7 +296,7 @@ impl Tally {
     pub fn rebuild(&self, slot: u64) -> Evidence {
         if slot < self.floor {
             // Only at the start, when all before it is present.
-            return Evidence::filled(slot);
+            return Evidence { reorgs: self.base.reorgs, ..Evidence::filled(slot) };
         }
         let mut evidence = self.base;
         while evidence.slot() < slot {

@@ -2,9 +2,10 @@
 
 use crate::script::{SLOT_MS, play, root};
 use fusebox_builder::{
-    Action, Breaker, Cause, Evidence, Observation, OnUnknown, Policy, Recovery, Seen, State,
-    Verdict,
+    Action, Breaker, Cause, Evidence, Observation, OnUnknown, Output, Policy, Recovery, Seen,
+    State, Verdict,
 };
+use proptest::prelude::*;
 
 #[test]
 fn one_node_that_watches_is_enough_and_its_silence_counts_alone() {
@@ -221,4 +222,79 @@ fn a_block_whose_payload_is_not_verified_is_a_gate() {
     let block = Seen { optimistic: true, ..Seen::new(102, root(102, 0), None) };
     played.tell(102, 1_000, &Observation::Block { node: 0, block });
     assert_eq!(played.ask(103).cause, Cause::Optimistic);
+}
+
+/// Anything that nodes, clients and admins may say, near the current slot and far from it.
+fn observations() -> impl Strategy<Value = (i64, Observation)> {
+    let slot = prop_oneof![8 => 95..140u64, 1 => 0..1_000u64, 1 => Just(u64::MAX)];
+    let seen = (slot.clone(), 0..3u64, any::<bool>(), any::<bool>()).prop_map(
+        |(slot, index, optimistic, linked)| Seen {
+            optimistic,
+            ..Seen::new(slot, root(slot, index), linked.then(|| root(slot.wrapping_sub(1), 0)))
+        },
+    );
+    let node = prop_oneof![9 => 0..3u8, 1 => any::<u8>()];
+    let what = prop_oneof![
+        6 => (node.clone(), seen.clone()).prop_map(|(node, block)| Observation::Block { node, block }),
+        3 => (node.clone(), slot.clone(), 0..3u64).prop_map(|(node, slot, index)| {
+            Observation::Head { node, slot, root: root(slot, index) }
+        }),
+        2 => (node.clone(), any::<bool>()).prop_map(|(node, up)| Observation::Stream { node, up }),
+        2 => (node.clone(), slot.clone(), proptest::collection::vec(seen, 0..6), any::<bool>())
+            .prop_map(|(node, from, blocks, whole_tree)| {
+                Observation::Snapshot { node, from, blocks, whole_tree }
+            }),
+        2 => (node.clone(), slot.clone(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+            |(node, head_slot, is_syncing, is_optimistic, el_offline)| {
+                Observation::Sync { node, head_slot, is_syncing, is_optimistic, el_offline }
+            }
+        ),
+        1 => (node.clone(), slot.clone(), any::<u64>()).prop_map(|(node, slot, depth)| {
+            Observation::Reorg { node, slot, depth }
+        }),
+        1 => (node, any::<u64>()).prop_map(|(node, epoch)| Observation::Finalized { node, epoch }),
+        3 => slot.prop_map(|slot| Observation::Header { slot }),
+        1 => (0..4u8, proptest::option::of(0..99u64)).prop_map(|(action, ttl)| {
+            let actions =
+                [Action::Reset, Action::ForceOpen, Action::ForceClosed, Action::Clear];
+            Observation::Admin { action: actions[usize::from(action)], ttl }
+        }),
+        1 => Just(Observation::Restart),
+    ];
+    (-2_000..30_000i64, what)
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_said_evidence_is_what_the_ring_holds_and_answers_follow_states(
+        said in proptest::collection::vec(observations(), 1..80),
+        policy in proptest::sample::select(vec!["seed", "prysm", "nimbus", "lighthouse", "lodestar"]),
+        recovery in proptest::sample::select(vec!["none", "until-restart", "hysteresis(3)"]),
+    ) {
+        let mut played = play(policy, Some(recovery), "100 start");
+        let mut ms = 100 * SLOT_MS;
+        let (mut out, mut seq, mut state) = (Vec::new(), 0, State::Closed);
+        for (after, observation) in said {
+            ms += after;
+            played.machine.observe(ms, &observation, &mut out);
+            for output in out.drain(..) {
+                match output {
+                    Output::Transition(change) => {
+                        prop_assert_eq!((change.seq, change.from), (seq + 1, state));
+                        (seq, state) = (change.seq, change.to);
+                    }
+                    Output::Answer(decision) | Output::Tick(decision) => {
+                        prop_assert_eq!(decision.state, state, "a change that nobody was told of");
+                        let open = decision.state != State::Closed;
+                        let forced = decision.cause == Cause::ForcedClosed;
+                        prop_assert!(!open || !decision.forward || forced);
+                    }
+                    _ => {}
+                }
+            }
+            let mut tally = played.machine.tally().clone();
+            let rebuilt = tally.rebuild(tally.now());
+            prop_assert_eq!(*tally.evidence(), rebuilt);
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)] // it measures, and says so
 
+#[allow(dead_code)] // what other benches need
 mod common;
 
 use bytes::Bytes;

@@ -239,7 +239,11 @@ fn html(text: &str) -> Option<Atom<'_>> {
     let inside = &text[1..length - 1];
     let is_close = inside.starts_with('/');
     let name = inside.trim_start_matches('/').split_ascii_whitespace().next().unwrap_or_default();
-    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+    // `a < b <i>` has one tag.
+    if inside.contains('<')
+        || name.is_empty()
+        || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    {
         return None;
     }
     if name.eq_ignore_ascii_case("a") && !is_close {

@@ -1,6 +1,7 @@
 //! Deliveries to a sink that says what it likes, over days of a clock that is turned by hand.
 
 mod cases;
+mod chats;
 mod order;
 mod runbooks;
 mod secrets;
@@ -21,6 +22,10 @@ use sqlx::Row;
 use std::{sync::Arc, time::Duration};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
 
 /// 2026-01-02T03:04:05Z
 const NOW: u64 = 1_767_323_045;

@@ -157,7 +157,8 @@ pub struct UpstreamArgs {
 Ends with 6 where no beacon node can be asked, and with 7 where anything is not well.
 
 Examples:
-  keeper builder check --beacon-node http://127.0.0.1:5052")]
+  keeper builder check --beacon-node http://127.0.0.1:5052
+  keeper builder check --beacon-node http://127.0.0.1:5052 --upstream http://127.0.0.1:18550 --policy \"consecutive(max=3)\"")]
 pub struct CheckArgs {
     /// Which nodes, and when to refuse.
     #[command(flatten)]

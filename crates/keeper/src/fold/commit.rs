@@ -443,12 +443,16 @@ impl Step<'_> {
             .bind(int(last.number))
             .execute(&mut *self.tx)
             .await?;
-        sqlx::query("UPDATE contract SET scanned_to = $2 WHERE chain_id = $1 AND scanned_to < $2 AND ($3 IS NULL OR scanned_to >= $3)")
-            .bind(chain)
-            .bind(int(last.number))
-            .bind(before.map(|block| int(block.number)))
-            .execute(&mut *self.tx)
-            .await?;
+        // Others are not read.
+        sqlx::query(
+            "UPDATE contract SET scanned_to = $2 WHERE chain_id = $1 AND source = 'listed'
+               AND scanned_to < $2 AND ($3 IS NULL OR scanned_to >= $3)",
+        )
+        .bind(chain)
+        .bind(int(last.number))
+        .bind(before.map(|block| int(block.number)))
+        .execute(&mut *self.tx)
+        .await?;
         let kept = last.number.saturating_sub(self.ledger.chain.reorg_window);
         sqlx::query("DELETE FROM block WHERE chain_id = $1 AND number < $2")
             .bind(chain)

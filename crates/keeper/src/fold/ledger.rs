@@ -146,6 +146,13 @@ impl Ledger {
             true => Some(0),
             false => cursors.last_final.map(|block| int(block.number)),
         };
+        // What is not listed any more is not read any more. It stays as far as it was read, and goes on from there.
+        sqlx::query(
+            "UPDATE contract SET source = 'discovered' WHERE chain_id = $1 AND source = 'listed'",
+        )
+        .bind(int(self.chain.id))
+        .execute(&mut **tx)
+        .await?;
         for contract in &self.watched.contracts {
             sqlx::query(
                 "INSERT INTO contract (chain_id, address, label, source, start, scanned_to, first_final, digested)

@@ -1,6 +1,6 @@
 //! The ledger against chains that are made up: what is stored, and what is told to whom.
 
-use super::{ChainName, Cursors, Ledger, Router, Watched, WatchedContract};
+use super::{ChainName, Contract, Cursors, Ledger, Router, Watched, WatchedContract};
 use crate::{
     alert::{About, Phase},
     store::Store,
@@ -507,6 +507,28 @@ async fn what_no_event_told_is_known_from_storage() {
     bench.append(500, 0, 0, vec![]).await;
     assert_eq!(bench.state(1).await, "half-open");
     assert_eq!(bench.told().await, lines(&[("seen breaker.half_open", 500)]));
+}
+
+#[tokio::test]
+async fn a_contract_that_is_taken_out_and_put_back_is_read_from_where_it_was_left() {
+    let bench = Bench::live().await;
+    bench.append(100, 0, 0, vec![]).await;
+    bench.commit(Batch { last_final: Some(block(100, 0)), ..Batch::default() }).await;
+    let open = async |watched| {
+        let name = ChainName { id: 1, name: "main".to_owned(), tx_link: None, reorg_window: 256 };
+        Ledger::open(bench.store.clone(), name, B256::ZERO, watched, router()).await.unwrap()
+    };
+    let without = open(Watched::default()).await;
+    assert!(without.contracts().await.unwrap().is_empty());
+    let batch = Batch {
+        blocks: vec![walked(101, 0, 0)],
+        seen: Some(block(101, 0)),
+        last_final: Some(block(101, 0)),
+        ..Batch::default()
+    };
+    without.commit(&batch).await.unwrap();
+    let again = open(watched()).await.contracts().await.unwrap();
+    assert_eq!(again, [Contract { address: HOST, start: START, scanned_to: 100 }]);
 }
 
 #[tokio::test]

@@ -390,7 +390,7 @@ impl Step<'_> {
             }
             sqlx::query(
                 "UPDATE outbox SET status = 'superseded'
-                 WHERE message IN ($1, $2) AND status = 'pending' AND maybe_delivered = 0",
+                 WHERE message IN ($1, $2) AND status IN ('pending', 'dead') AND maybe_delivered = 0",
             )
             .bind(said[0].as_str())
             .bind(said[1].as_str())

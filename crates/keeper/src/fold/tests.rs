@@ -256,6 +256,16 @@ async fn what_was_sent_and_left_is_taken_back_where_it_was_heard() {
 }
 
 #[tokio::test]
+async fn what_was_given_up_and_left_is_not_sent_by_hand_either() {
+    let bench = Bench::live().await;
+    bench.append(100, 0, 0, vec![opened(block(100, 0), 0, 1, 5_000)]).await;
+    let update = "UPDATE outbox SET status = 'dead'";
+    sqlx::query(update).execute(bench.store.reader()).await.unwrap();
+    bench.commit(Batch { rewound_to: Some(block(99, 0)), ..Batch::default() }).await;
+    assert_eq!(bench.outbox("hook").await, ["seen breaker.opened superseded"]);
+}
+
+#[tokio::test]
 async fn a_block_that_returns_is_no_repeat() {
     let bench = Bench::live().await;
     let sighting = || vec![opened(block(100, 0), 0, 1, 5_000)];

@@ -131,6 +131,11 @@ bench-rpc: ## The RPC pool and alloy's layers in the same outages; fails beyond 
 soak-rpc: ## Ten minutes of random faults before the pool leave nothing behind; SOAK_SECONDS=30 SOAK_RATE=200 SOAK_SEED=7
 	cargo run --locked --release --quiet --package fusebox-bench --bin soak-rpc $(if $(SOAK_SECONDS),,docs/soak-rpc.md)
 
+.PHONY: bench-keeper
+bench-keeper: ## How fast the keeper reads, tells and idles, beside bare requests and alloy's stream; writes docs/bench-keeper.md
+	cargo build --locked --release --quiet --bin keeper
+	cargo run --locked --release --quiet --package fusebox-bench --bin bench-keeper docs/bench-keeper.md
+
 .PHONY: soak
 soak: setup ## The keeper killed 200 times amid reorgs and a receiver that fails; five minutes
 	KEEPER_KILLS=200 cargo test --locked --package fusebox-keeper --test it case_12 -- --nocapture

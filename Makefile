@@ -20,7 +20,7 @@ endif
 export FORGE_TESTS_AT_LEAST := 1190
 export GAS_TESTS_AT_LEAST := 9
 export CONSUMER_TESTS_AT_LEAST := 38
-export CARGO_TESTS_AT_LEAST := 720
+export CARGO_TESTS_AT_LEAST := 1040
 export PROOFS_AT_LEAST := 52
 
 # forge lint leaves artifacts without bytecode in its cache, which forge would take for built: it gets its own.

@@ -136,10 +136,8 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
 }
 
 /// Prints on a thread of its own, which a reader that has gone to sleep holds.
-async fn print(mut printer: Printer, stop: CancellationToken) -> eyre::Result<()> {
-    let printing =
-        spawn_blocking(move || Handle::current().block_on(stop.run_until_cancelled(printer.run())));
-    printing.await?.unwrap_or(Ok(()))
+async fn print(printer: Printer, stop: CancellationToken) -> eyre::Result<()> {
+    spawn_blocking(move || Handle::current().block_on(printer.run(stop))).await?
 }
 
 /// Tells that it has started: each time, as somebody may wonder who restarts it.

@@ -7,6 +7,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 use sqlx::Row;
+use tokio_util::sync::CancellationToken;
 
 /// Messages read at once.
 const AT_ONCE: i64 = 256;
@@ -32,17 +33,21 @@ impl Printer {
         Ok(Self { store, json, printed: position.unwrap_or_default() })
     }
 
-    /// Prints what there is, and what comes, for as long as it is polled. Between two messages it can be dropped.
+    /// Prints what there is, and what comes, until it is asked to stop. What is printed is written down before that counts,
+    /// else a start after a stop would print it again.
     ///
     /// # Errors
     /// Where nobody can be told any more, or the store fails.
-    pub(super) async fn run(&mut self) -> eyre::Result<()> {
+    pub(super) async fn run(mut self, stop: CancellationToken) -> eyre::Result<()> {
         let mut news = self.store.listen();
         loop {
             news.mark_unchanged();
-            while self.some().await? {}
-            // The store, and so whoever wakes this, lives as long as this does.
-            news.changed().await?;
+            while !stop.is_cancelled() && self.some().await? {}
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                // The store, and so whoever wakes this, lives as long as this does.
+                changed = news.changed() => changed?,
+            }
         }
     }
 

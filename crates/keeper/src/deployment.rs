@@ -46,7 +46,20 @@ pub(crate) fn slot(id: &str) -> Option<B256> {
     U256::from_str_radix(digits, 16).ok().map(B256::from)
 }
 
+impl Deployed {
+    /// Its breakers and what they are called, in a deployment that calls it so.
+    pub(crate) fn labels(&self, name: &str) -> impl Iterator<Item = (B256, String)> {
+        self.breakers.iter().map(move |(label, slot)| (*slot, format!("{name}/{label}")))
+    }
+}
+
 impl Deployment {
+    /// The contracts that have breakers, by name.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (&str, &Deployed)> {
+        let hosts = self.contracts.iter().filter(|(_, contract)| !contract.breakers.is_empty());
+        hosts.map(|(name, contract)| (name.as_str(), contract))
+    }
+
     /// Reads a deployment file.
     pub(crate) fn read(path: &Path) -> Result<Self, Refusal> {
         let name = path.display();
@@ -58,7 +71,7 @@ impl Deployment {
         let deployment: Self = serde_json::from_str(&text).map_err(|error| {
             Refusal::Configuration(format!("{name} is not a deployment file: {error}"))
         })?;
-        if deployment.contracts.values().all(|contract| contract.breakers.is_empty()) {
+        if deployment.hosts().next().is_none() {
             return Err(Refusal::Configuration(format!("{name}: no contract in it has breakers")));
         }
         Ok(deployment)

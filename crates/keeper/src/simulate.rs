@@ -149,7 +149,6 @@ impl Watching {
         let nodes = Nodes::lone(CHAIN, engine.url())?;
         let genesis = nodes.genesis().await?.ok_or_else(|| eyre::eyre!("anvil has no block"))?;
         let plan = Plan {
-            anywhere: Some(0),
             // A node of our own hides nothing.
             verify: Verify::Off,
             ..Plan::quick(CHAIN.to_string())
@@ -160,7 +159,7 @@ impl Watching {
             tx_link: None,
             reorg_window: plan.reorg_window,
         };
-        let anywhere = Some(Anywhere { max_contracts: u64::MAX, alert: false });
+        let anywhere = Some(Anywhere { start: 0, max_contracts: u64::MAX, alert: false });
         let watched = Watched { anywhere, tells_history: true, ..Watched::default() };
         let store = Store::in_memory().await?;
         let ledger = Ledger::open(store, name, genesis, watched, Arc::new(|_| Vec::new())).await?;

@@ -126,10 +126,7 @@ impl Target {
             }
             Self::Deployment { deployment, file } => {
                 let mut contracts = Vec::new();
-                for (name, contract) in &deployment.contracts {
-                    if contract.breakers.is_empty() {
-                        continue;
-                    }
+                for (name, contract) in deployment.hosts() {
                     let source = Source::Deployment { name, file };
                     must_have_code(&nodes, contract.address, source).await?;
                     contracts.push(contract.address);
@@ -137,8 +134,7 @@ impl Target {
                         .first_block
                         .map_or(contract.block, |first| first.min(contract.block));
                     resolved.first_block = Some(first);
-                    let slots = contract.breakers.iter();
-                    let named = slots.map(|(label, slot)| (*slot, Some(format!("{name}/{label}"))));
+                    let named = contract.labels(name).map(|(slot, label)| (slot, Some(label)));
                     resolved.list(contract.address, named);
                 }
                 resolved.contracts = Some(contracts);

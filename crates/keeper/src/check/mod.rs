@@ -63,8 +63,7 @@ fn summary(settings: &Settings) -> String {
     for watch in settings.chains.iter().flat_map(|chain| &chain.watch) {
         match watch {
             WatchSettings::Deployments { deployment, .. } => {
-                let with = deployment.contracts.values().filter(|one| !one.breakers.is_empty());
-                contracts += with.count();
+                contracts += deployment.hosts().count();
             }
             WatchSettings::Contract(_) => contracts += 1,
             WatchSettings::Anywhere(_) => anywhere = " and every other",

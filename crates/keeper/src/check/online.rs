@@ -212,9 +212,8 @@ fn listed(chain: &ChainSettings) -> Vec<(String, Address)> {
                 listed.push((label.unwrap_or_default(), contract.address));
             }
             WatchSettings::Deployments { path, deployment } => {
-                let with = deployment.contracts.iter().filter(|(_, one)| !one.breakers.is_empty());
                 listed.extend(
-                    with.map(|(name, one)| {
+                    deployment.hosts().map(|(name, one)| {
                         (format!(" ({name} in {})", path.display()), one.address)
                     }),
                 );

@@ -195,10 +195,7 @@ fn deployments(
             format!("the file is of chain {}, and this one is {id}", deployment.chain_id),
         );
     }
-    for (name, contract) in &deployment.contracts {
-        if contract.breakers.is_empty() {
-            continue;
-        }
+    for (name, contract) in deployment.hosts() {
         if let Err(why) = seen.name(name) {
             section.fail("deployments", format!("{name} in it: {why}"));
         }

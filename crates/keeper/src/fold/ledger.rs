@@ -54,6 +54,8 @@ pub(crate) struct WatchedContract {
 /// Contracts that nobody listed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Anywhere {
+    /// The first block that is read of them. Once it is stored it stays, as that of a listed contract does.
+    pub(crate) start: u64,
     pub(crate) max_contracts: u64,
     pub(crate) alert: bool,
 }
@@ -81,6 +83,7 @@ pub(crate) struct Ledger {
     pub(super) chain: Arc<ChainName>,
     pub(super) genesis: B256,
     pub(super) watched: Arc<Watched>,
+    anywhere_from: Option<u64>,
     pub(super) router: Router,
     /// Breakers whose storage contradicted their events once, and how: it counts when it is read again.
     pub(super) suspects: Arc<Mutex<BTreeMap<breakers::Slot, String>>>,
@@ -110,6 +113,7 @@ impl Ledger {
             chain: chain.into(),
             genesis,
             watched: watched.into(),
+            anywhere_from: None,
             router,
             suspects: Arc::default(),
         };
@@ -135,6 +139,7 @@ impl Ledger {
             .execute(&mut *tx)
             .await?;
         ledger.list(&mut tx).await?;
+        ledger.anywhere_from = ledger.list_anywhere(&mut tx).await?;
         tx.commit().await?;
         Ok(ledger)
     }
@@ -174,6 +179,30 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// The first block that is read of contracts that nobody listed. The one that was found when they were watched first:
+    /// "from now on" must not become a later now by a restart, which would leave out what happened meanwhile.
+    async fn list_anywhere(&self, tx: &mut Tx) -> Result<Option<u64>, StoreError> {
+        let Some(anywhere) = self.watched.anywhere else { return Ok(None) };
+        let name = format!("anywhere_from:{}", self.chain.id);
+        sqlx::query("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+            .bind(name.as_str())
+            .bind(anywhere.start.to_string())
+            .execute(&mut **tx)
+            .await?;
+        let row = sqlx::query("SELECT value FROM meta WHERE name = $1")
+            .bind(name.as_str())
+            .fetch_one(&mut **tx)
+            .await?;
+        let stored: String = row.try_get(0)?;
+        let start = stored.parse().map_err(|_| StoreError::Corrupt(format!("{name}: {stored}")))?;
+        Ok(Some(start))
+    }
+
+    /// The first block that is read of contracts that nobody listed, where they count.
+    pub(crate) fn anywhere_from(&self) -> Option<u64> {
+        self.anywhere_from
     }
 
     pub(crate) fn genesis(&self) -> B256 {

@@ -193,53 +193,34 @@ impl ChainStage {
             .ok_or_else(|| eyre::Report::from(Unanswered("no node has block 0".to_owned())))?;
         match self.source.clone() {
             Source::Line { resolved, first } => {
-                let anywhere = resolved.contracts.is_none();
-                let plan = Plan {
-                    anywhere: anywhere.then_some(first),
-                    ..Plan::quick(self.name.name.clone())
-                };
-                Ok((genesis, resolved.watched(first), plan))
+                Ok((genesis, resolved.watched(first), Plan::quick(self.name.name.clone())))
             }
             Source::File(settings) => {
                 let head = self.nodes.any.get_block_number().await?;
-                let (watched, anywhere) = self.clone().listed(settings.clone(), head).await?;
-                Ok((genesis, watched, Plan::of(&settings, anywhere)))
+                let watched = self.listed(settings.clone(), head).await?;
+                Ok((genesis, watched, Plan::of(&settings)))
             }
         }
     }
 
     /// What the file lists, with the breakers that contracts list themselves.
-    async fn listed(
-        self,
-        settings: Box<ChainSettings>,
-        head: u64,
-    ) -> eyre::Result<(Watched, Option<u64>)> {
+    async fn listed(self, settings: Box<ChainSettings>, head: u64) -> eyre::Result<Watched> {
         let latest = head.saturating_add(1);
         let mut watched = Watched::default();
-        let mut first_anywhere = None;
         for entry in settings.watch {
             match entry {
                 WatchSettings::Deployments { deployment, .. } => {
-                    watched.contracts.extend(
-                        deployment
-                            .contracts
-                            .iter()
-                            .filter(|(_, contract)| !contract.breakers.is_empty())
-                            .map(|(name, contract)| {
-                                let breakers = contract.breakers.iter();
-                                WatchedContract {
-                                    address: contract.address,
-                                    label: Some(name.clone()),
-                                    start: contract.block,
-                                    breakers: breakers
-                                        .map(|(label, slot)| {
-                                            (*slot, Some(format!("{name}/{label}")))
-                                        })
-                                        .collect(),
-                                    read_back: true,
-                                }
-                            }),
-                    );
+                    let all = deployment.hosts().map(|(name, host)| WatchedContract {
+                        address: host.address,
+                        label: Some(name.to_owned()),
+                        start: host.block,
+                        breakers: host
+                            .labels(name)
+                            .map(|(slot, label)| (slot, Some(label)))
+                            .collect(),
+                        read_back: true,
+                    });
+                    watched.contracts.extend(all);
                 }
                 WatchSettings::Contract(contract) => {
                     let breakers = breakers(self.nodes.clone(), contract.clone()).await?;
@@ -253,10 +234,10 @@ impl ChainStage {
                 }
                 WatchSettings::Anywhere(settings) => {
                     watched.anywhere = Some(Anywhere {
+                        start: settings.start.unwrap_or(latest),
                         max_contracts: settings.max_contracts,
                         alert: settings.alert,
                     });
-                    first_anywhere = Some(settings.start.unwrap_or(latest));
                 }
             }
         }
@@ -268,7 +249,7 @@ impl ChainStage {
             self.name.name,
             self.nodes.place(),
         ));
-        Ok((watched, first_anywhere))
+        Ok(watched)
     }
 }
 
@@ -308,10 +289,11 @@ impl Resolved {
         };
         Watched {
             contracts: self.contracts.iter().flatten().map(contract).collect(),
-            anywhere: self
-                .contracts
-                .is_none()
-                .then_some(Anywhere { max_contracts: u64::MAX, alert: true }),
+            anywhere: self.contracts.is_none().then_some(Anywhere {
+                start: first,
+                max_contracts: u64::MAX,
+                alert: true,
+            }),
             tells_history: true,
         }
     }

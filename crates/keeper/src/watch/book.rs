@@ -21,6 +21,8 @@ type Answer<T> = Result<T, StoreError>;
 pub(crate) trait Book: Send + Sync + 'static {
     /// The hash of block 0.
     fn genesis(&self) -> B256;
+    /// The first block that is read of contracts that nobody listed, where they count.
+    fn anywhere_from(&self) -> Option<u64>;
     /// Where the chain that was read stands.
     fn cursors(&self) -> impl Future<Output = Answer<Cursors>> + Send;
     /// A walked block that is on the chain as far as is known, and is still kept.
@@ -56,6 +58,10 @@ pub(crate) trait Book: Send + Sync + 'static {
 impl Book for Ledger {
     fn genesis(&self) -> B256 {
         self.genesis()
+    }
+
+    fn anywhere_from(&self) -> Option<u64> {
+        self.anywhere_from()
     }
 
     async fn cursors(&self) -> Answer<Cursors> {
@@ -116,6 +122,10 @@ impl<F: Fn(&Batch) -> Answer<()> + Send + Sync + 'static> Tapped<F> {
 impl<F: Fn(&Batch) -> Answer<()> + Send + Sync + 'static> Book for Tapped<F> {
     fn genesis(&self) -> B256 {
         self.ledger.genesis()
+    }
+
+    fn anywhere_from(&self) -> Option<u64> {
+        self.ledger.anywhere_from()
     }
 
     async fn cursors(&self) -> Answer<Cursors> {

@@ -150,7 +150,7 @@ impl<B: Book> Watch<B> {
             is_loaded: false,
             seen: None,
             last_final: None,
-            wanted: Wanted::new([], plan.anywhere),
+            wanted: Wanted::new([], None),
             first: None,
             joining: Vec::new(),
             unproven: BTreeSet::new(),
@@ -305,9 +305,9 @@ impl<B: Book> Watch<B> {
             |one: &Contract| cursors.seen.is_some() && one.start.max(one.scanned_to + 1) <= read_to;
         let (joining, joined): (Vec<_>, Vec<_>) = contracts.into_iter().partition(is_behind);
         let starts = joined.iter().map(|one| one.start);
-        self.first = starts.chain(self.plan.anywhere).min();
-        self.wanted =
-            Wanted::new(joined.iter().map(|one| (one.address, one.start)), self.plan.anywhere);
+        let anywhere = self.book.anywhere_from();
+        self.first = starts.chain(anywhere).min();
+        self.wanted = Wanted::new(joined.iter().map(|one| (one.address, one.start)), anywhere);
         self.joining = joining;
         if let (Some(last), Some(seen)) = (cursors.last_final, cursors.seen) {
             // What the headers said of them is not known any more.

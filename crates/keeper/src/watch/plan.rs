@@ -17,8 +17,6 @@ const MAX_LAG: u64 = 3;
 pub(crate) struct Plan {
     /// What the chain is called.
     pub(crate) name: String,
-    /// Breakers in any contract, from this block on, besides those in listed contracts.
-    pub(crate) anywhere: Option<u64>,
     /// How often the tip is asked for; `None`: as the blocks come.
     pub(crate) poll: Option<Duration>,
     /// What counts as final.
@@ -38,7 +36,6 @@ impl Plan {
     pub(crate) fn quick(name: String) -> Self {
         Self {
             name,
-            anywhere: None,
             poll: Some(Duration::from_millis(500)),
             confirmations: Confirmations::Finalized,
             confirmations_fallback: FALLBACK,
@@ -48,11 +45,10 @@ impl Plan {
         }
     }
 
-    /// As the file has it; where `anywhere` begins, if it is wanted, depends on the chain.
-    pub(crate) fn of(settings: &ChainSettings, anywhere: Option<u64>) -> Self {
+    /// As the file has it.
+    pub(crate) fn of(settings: &ChainSettings) -> Self {
         Self {
             name: settings.name.clone(),
-            anywhere,
             poll: settings.poll,
             confirmations: settings.confirmations,
             confirmations_fallback: settings.confirmations_fallback,

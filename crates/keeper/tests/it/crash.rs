@@ -3,7 +3,7 @@
 
 use crate::{
     daemon::{Daemon, SECRET},
-    support::anvil,
+    support::{anvil, deploy_code},
 };
 use alloy::{
     network::TransactionBuilder,
@@ -46,13 +46,7 @@ struct Emitter {
 
 impl Emitter {
     async fn deploy(provider: DynProvider) -> Self {
-        let mut creation =
-            vec![0x60, EMITTER.len() as u8, 0x80, 0x60, 10, 0x5f, 0x39, 0x5f, 0xf3, 0x00];
-        creation.extend(EMITTER);
-        let transaction = TransactionRequest::default().with_deploy_code(Bytes::from(creation));
-        let receipt =
-            provider.send_transaction(transaction).await.unwrap().get_receipt().await.unwrap();
-        Self { address: receipt.contract_address.unwrap(), provider }
+        Self { address: deploy_code(&provider, EMITTER).await, provider }
     }
 
     /// A block with one event of a breaker: it opens for an hour or so, or closes.

@@ -115,13 +115,7 @@ impl Chain {
 
     /// A contract with this runtime code.
     pub(crate) async fn deploy_code(&self, runtime: &[u8]) -> Address {
-        // PUSH1 length, DUP1, PUSH1 10, PUSH0, CODECOPY, PUSH0, RETURN, and a STOP to make it ten.
-        let mut creation =
-            vec![0x60, runtime.len() as u8, 0x80, 0x60, 10, 0x5f, 0x39, 0x5f, 0xf3, 0x00];
-        creation.extend(runtime);
-        let transaction = TransactionRequest::default().with_deploy_code(Bytes::from(creation));
-        let sent = self.provider.send_transaction(transaction).await.unwrap();
-        sent.get_receipt().await.unwrap().contract_address.unwrap()
+        deploy_code(&self.provider, runtime).await
     }
 
     pub(crate) async fn poke(&self, contract: Address) {
@@ -129,6 +123,17 @@ impl Chain {
         let sent = self.provider.send_transaction(transaction).await.unwrap();
         assert!(sent.get_receipt().await.unwrap().status());
     }
+}
+
+/// A contract with this runtime code.
+pub(crate) async fn deploy_code(provider: &DynProvider, runtime: &[u8]) -> Address {
+    // PUSH1 length, DUP1, PUSH1 10, PUSH0, CODECOPY, PUSH0, RETURN, and a STOP to make it ten.
+    let mut creation =
+        vec![0x60, runtime.len() as u8, 0x80, 0x60, 10, 0x5f, 0x39, 0x5f, 0xf3, 0x00];
+    creation.extend(runtime);
+    let transaction = TransactionRequest::default().with_deploy_code(Bytes::from(creation));
+    let sent = provider.send_transaction(transaction).await.unwrap();
+    sent.get_receipt().await.unwrap().contract_address.unwrap()
 }
 
 /// Without a wallet: anvil signs for its own accounts and knows their nonces, also after a reorg.

@@ -162,3 +162,32 @@ async fn case_21_another_chain_under_the_same_name_is_refused_at_the_start() {
     keeper.says("this is another chain, or one begun anew");
     assert_eq!(keeper.end(), Some(4));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_strangers_emit_while_it_is_down_is_told_when_it_is_back() {
+    let chain = Chain::start().await;
+    let daemon = Daemon::new(&format!(
+        r#"
+[[profile.default.chain.31337.provider]]
+name = "node"
+http = "{}"
+[chain.dev]
+id = 31337
+poll = "250ms"
+[[chain.dev.watch]]
+anywhere = true
+start = "latest"
+alert = true
+"#,
+        chain.url()
+    ));
+    let keeper = daemon.start();
+    keeper.says("watching");
+    let opened = chain.trip().await;
+    assert_eq!(next(&keeper, "breaker.opened")["block"]["number"], opened);
+    keeper.kill();
+    let closed = chain.recover().await;
+    let keeper = daemon.start();
+    assert_eq!(next(&keeper, "breaker.closed")["block"]["number"], closed);
+    assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}

@@ -7,6 +7,9 @@ use tempfile::TempDir;
 /// What signs webhooks in tests, as the variable HOOK_SECRET.
 pub(crate) const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
+/// Others serve at the same time.
+const ANY: &str = "127.0.0.1:0";
+
 pub(crate) struct Daemon {
     folder: TempDir,
 }
@@ -24,7 +27,8 @@ impl Daemon {
     }
 
     pub(crate) fn start(&self) -> Running {
-        let mut command = keeper(["run", "--config", self.file().to_str().unwrap(), "--json"]);
+        let mut command =
+            keeper(["run", "--config", self.file().to_str().unwrap(), "--json", "--listen", ANY]);
         command.current_dir(self.folder.path()).env("HOOK_SECRET", SECRET);
         Running::spawn(command)
     }

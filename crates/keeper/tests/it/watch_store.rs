@@ -30,9 +30,6 @@ start = 1
 
 [store]
 url = "sqlite:keeper.db"
-
-[server]
-listen = "127.0.0.1:0"
 "#
     ))
 }

@@ -42,6 +42,9 @@ CREATE TABLE contract (
   PRIMARY KEY (chain_id, address)
 ) STRICT, WITHOUT ROWID;
 
+-- Few are not summed up, and each block looks for them.
+CREATE INDEX contract_undigested ON contract (chain_id, digested, first_final, scanned_to);
+
 CREATE TABLE fact (
   chain_id INTEGER NOT NULL,
   block_hash BLOB NOT NULL,
@@ -87,6 +90,8 @@ CREATE TABLE breaker (
   -- Of the latter, for queries. Half-open is open with a deadline that a block has reached.
   state TEXT NOT NULL CHECK (state IN ('closed', 'open', 'half-open', 'unknown')),
   retry_at INTEGER,
+  -- The same while a block's time may still make it half-open.
+  due_at INTEGER,
   since INTEGER,
   -- When it will have been open for too long.
   stuck_at INTEGER,
@@ -98,7 +103,9 @@ CREATE TABLE breaker (
   parked_until INTEGER,
   PRIMARY KEY (chain_id, contract, breaker)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX breaker_due ON breaker (chain_id, retry_at) WHERE state = 'open';
+CREATE INDEX breaker_due ON breaker (chain_id, due_at);
+-- Those whose storage is to be read have no word_number; each block looks for them.
+CREATE INDEX breaker_unread ON breaker (chain_id, word_number);
 CREATE INDEX breaker_stuck ON breaker (chain_id, stuck_at) WHERE stuck_at IS NOT NULL;
 CREATE INDEX breaker_by_state ON breaker (state);
 

@@ -53,6 +53,11 @@ impl Breaker {
         }
     }
 
+    /// The same while it is not yet.
+    pub(super) fn due_at(&self) -> Option<u64> {
+        self.due().filter(|_| self.state == Some(State::Open))
+    }
+
     /// The state by this clock, and since when it counts as open for too long.
     pub(super) fn settle(&mut self, now: u64) {
         self.state = self.state_at(now);
@@ -111,12 +116,11 @@ impl Breakers {
 
     /// The open ones whose deadline this time has reached, the earliest deadline first.
     pub(super) async fn due(&mut self, tx: &mut Tx, time: u64) -> Result<Vec<Slot>, StoreError> {
-        self.load(tx, "state = 'open' AND retry_at <= $2", time).await?;
+        self.load(tx, "due_at <= $2", time).await?;
         let mut due: Vec<_> = self
             .rows
             .iter()
-            .filter(|(_, breaker)| breaker.state == Some(State::Open))
-            .filter_map(|(slot, breaker)| Some((breaker.due()?, *slot)))
+            .filter_map(|(slot, breaker)| Some((breaker.due_at()?, *slot)))
             .filter(|(due, _)| *due <= time)
             .collect();
         due.sort();
@@ -180,11 +184,12 @@ impl Breakers {
         for ((contract, slot), breaker) in self.rows {
             let since = breaker.fold.since.map(|(_, time)| int(time));
             sqlx::query(
-                "INSERT INTO breaker (chain_id, contract, breaker, label, listed, final_fold, fold, state, retry_at, since, stuck_at, word)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+                "INSERT INTO breaker (chain_id, contract, breaker, label, listed, final_fold, fold, state, retry_at, due_at, since,
+                   stuck_at, word)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                  ON CONFLICT (chain_id, contract, breaker) DO UPDATE SET
                    final_fold = excluded.final_fold, fold = excluded.fold, state = excluded.state,
-                   retry_at = excluded.retry_at, since = excluded.since, stuck_at = excluded.stuck_at,
+                   retry_at = excluded.retry_at, due_at = excluded.due_at, since = excluded.since, stuck_at = excluded.stuck_at,
                    word = excluded.word, word_number = NULL",
             )
             .bind(int(self.chain))
@@ -196,6 +201,7 @@ impl Breakers {
             .bind(text(&breaker.fold)?)
             .bind(column(breaker.state))
             .bind(breaker.due().map(int))
+            .bind(breaker.due_at().map(int))
             .bind(since)
             .bind(breaker.stuck_at.map(int))
             .bind(breaker.word.map(|word| word.0.to_be_bytes::<32>().to_vec()))

@@ -79,12 +79,13 @@ impl Ledger {
             let is_sure = self.is_repeated(*slot, difference.as_deref());
             breaker.word = Some(word);
             let (label, is_listed) = (breaker.label.clone(), breaker.is_listed);
-            let (threshold, state) = (breaker.fold.threshold, breaker.state_at(block.time));
+            breaker.state = breaker.state_at(block.time);
+            let (threshold, state) = (breaker.fold.threshold, breaker.state);
             let is_watched = self.is_read_back(slot.0);
-            let due = breaker.due().map(int);
+            let (due, due_at) = (breaker.due().map(int), breaker.due_at().map(int));
             sqlx::query(
                 "UPDATE breaker SET word = $4, word_number = $5, word_hash = $6, state = $7, drift = $8,
-                   retry_at = $9
+                   retry_at = $9, due_at = $10
                  WHERE chain_id = $1 AND contract = $2 AND breaker = $3",
             )
             .bind(int(self.chain.id))
@@ -97,6 +98,7 @@ impl Ledger {
             .bind(super::state::column(state))
             .bind(difference.as_deref().filter(|_| is_sure && is_watched))
             .bind(due)
+            .bind(due_at)
             .execute(&mut *tx)
             .await?;
             let Some(difference) = difference.filter(|_| is_sure && is_listed && is_watched) else {

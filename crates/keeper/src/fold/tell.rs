@@ -2,7 +2,7 @@
 
 use super::{breakers::Slot, fact::Fact, ledger::Ledger, state::column};
 use crate::{
-    alert::{About, AlertType, Message, MessageId, Phase, Severity, breaker_key},
+    alert::{About, AlertType, Message, MessageId, Phase, breaker_key},
     watch::{Block, Kind},
 };
 use alloy::primitives::B256;
@@ -127,7 +127,7 @@ impl Ledger {
             label: told.label.map(ToOwned::to_owned),
             kind: told.kind,
             phase: told.phase,
-            severity: severity(told),
+            severity: told.kind.severity(),
         }
     }
 
@@ -149,14 +149,9 @@ impl Ledger {
         if let Some(threshold) = told.threshold {
             put("threshold", threshold.into());
         }
-        put("severity", severity(told).name().into());
+        put("severity", told.kind.severity().name().into());
         data
     }
-}
-
-/// That something left the chain is as grave as that it was there; that it is final is for the record.
-fn severity(told: Told<'_>) -> Severity {
-    told.kind.severity()
 }
 
 pub(super) fn block_document(block: Block) -> Value {

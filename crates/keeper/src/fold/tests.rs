@@ -466,6 +466,28 @@ async fn an_open_breaker_is_told_of_again_after_an_hour_then_two() {
 }
 
 #[tokio::test]
+async fn what_each_block_looks_for_is_found_by_an_index() {
+    let bench = Bench::live().await;
+    for (query, index) in [
+        (
+            "contract, breaker FROM breaker WHERE chain_id = 1 AND word_number IS NULL LIMIT 100",
+            "breaker_unread",
+        ),
+        ("* FROM breaker WHERE chain_id = 1 AND due_at <= 5", "breaker_due"),
+        ("* FROM breaker WHERE chain_id = 1 AND stuck_at <= 5", "breaker_stuck"),
+        (
+            "address FROM contract WHERE chain_id = 1 AND digested = 0 AND first_final <= 5 AND scanned_to >= first_final",
+            "contract_undigested",
+        ),
+    ] {
+        let explain = format!("EXPLAIN QUERY PLAN SELECT {query}");
+        let row = sqlx::query(sqlx::AssertSqlSafe(explain)).fetch_one(bench.store.reader());
+        let plan: String = row.await.unwrap().get("detail");
+        assert!(plan.contains(index), "{query}: {plan}");
+    }
+}
+
+#[tokio::test]
 async fn who_is_muted_is_stored_and_not_sent() {
     let bench = Bench::live().await;
     let key = format!("main:{HOST}:0x01");

@@ -57,6 +57,7 @@ impl Live {
                 let mut value = json!(node);
                 value["eligible"] =
                     machine.is_some_and(|machine| machine.is_fit(index(number))).into();
+                value["gate"] = json!(machine.and_then(|machine| machine.node_gate(index(number))));
                 value
             })
             .collect();

@@ -128,6 +128,12 @@ impl<P: Policy> Machine<P> {
         self.nodes.get(usize::from(node)).is_some_and(Node::is_fit)
     }
 
+    /// What is wrong with a node, by what it says of itself.
+    #[must_use]
+    pub fn node_gate(&self, node: u8) -> Option<Gate> {
+        self.nodes.get(usize::from(node)).and_then(Node::gate)
+    }
+
     /// When time alone changes something next: the slot's own decision, or the end of the slot.
     #[must_use]
     pub fn next_wake(&self) -> i64 {

@@ -123,13 +123,13 @@ async fn case_10_without_a_way_to_ask_it_is_unknown_until_a_block_comes() {
 }
 
 /// From 101 to 140 a gate is up, and the stream says nothing of what comes.
-async fn case_13(gate: fn(&mut BeaconSettings, bool), during: (bool, Cause)) {
+async fn case_13(gate: fn(&mut BeaconSettings, bool), name: &str, during: (bool, Cause)) {
     let mut watched = Watched::start().await;
     watched.beacon.set(|settings| gate(settings, true));
     for slot in 101..=140 {
         watched.next().await;
         if slot == 101 {
-            watched.until("the gate is up", |live| !live.is_ready()).await;
+            watched.until("the gate is up", |live| live.status()["nodes"][0]["gate"] == name).await;
         }
         if slot > 102 {
             let answer = watched.ask();
@@ -150,10 +150,10 @@ async fn case_13(gate: fn(&mut BeaconSettings, bool), during: (bool, Cause)) {
 
 #[tokio::test]
 async fn case_13_while_a_node_is_syncing_no_slot_is_missed() {
-    case_13(|settings, is| settings.is_syncing = is, (false, Cause::Syncing)).await;
+    case_13(|settings, is| settings.is_syncing = is, "syncing", (false, Cause::Syncing)).await;
 }
 
 #[tokio::test]
 async fn case_13_while_the_local_builder_is_broken_requests_go_on() {
-    case_13(|settings, is| settings.el_offline = is, (true, Cause::ElOffline)).await;
+    case_13(|settings, is| settings.el_offline = is, "el-offline", (true, Cause::ElOffline)).await;
 }

@@ -8,6 +8,7 @@ use fusebox_builder::{
     Answer, Api, Live, LiveOptions, OnUnknown, Recorder, Start, Status, WatchError, watch,
 };
 use fusebox_testkit::{Beacon, BeaconSettings, ManualClock};
+use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 
@@ -89,9 +90,12 @@ impl Watched {
     }
 
     pub(crate) async fn next_in_silence(&mut self) {
-        let (polls, is_ready) = (self.beacon.count("node/syncing"), self.live.is_ready());
+        let polls = self.beacon.count("node/syncing");
+        // Either is known from an answer on this stream, so the next poll is due by this clock.
+        let is_polled =
+            self.live.is_ready() || self.live.status()["nodes"][0]["gate"] != Value::Null;
         self.clock.advance(self.length / 12 * 3);
-        if is_ready {
+        if is_polled {
             self.beacon.asked("node/syncing", polls + 1).await;
         }
         self.clock.advance(self.length / 12 * 4);

@@ -19,7 +19,7 @@ use alloy::{
     rpc::types::Filter,
 };
 use fusebox_bench::about::{Bound, load, machine, version};
-use fusebox_testkit::{Chain, Node, Sink, block};
+use fusebox_testkit::{Chain, Node, Sink, any, block};
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep};
 
@@ -30,11 +30,14 @@ const HOST: Address = Address::repeat_byte(0x11);
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// Blocks of history, and every which of them has an event.
-const BLOCKS: u64 = 60_000;
+const BLOCKS: u64 = 240_000;
 const EVENT_EVERY: u64 = 60;
 
 /// alloy's stream is too slow for all of them.
-const FEW_BLOCKS: u64 = 3_000;
+const FEW_BLOCKS: u64 = 1_200;
+
+/// What a node in the same data centre takes for an answer.
+const NEAR: Duration = Duration::from_millis(5);
 
 /// Blocks in one question, as the keeper begins.
 const RANGE: u64 = 2_000;
@@ -47,7 +50,9 @@ const POLL: Duration = Duration::from_millis(250);
 #[tokio::main]
 async fn main() -> Result<ExitCode, Failure> {
     let load = load().map_or(String::new(), |load| format!(", load {load:.1} at the start"));
-    let backfill = Backfill::measure().await?;
+    let chain = history();
+    let at_once = Backfill::measure(&chain, Duration::ZERO).await?;
+    let backfill = Backfill::measure(&chain, NEAR).await?;
     let latency = latency().await?;
     let idle = idle().await?;
     let bounds = [
@@ -74,13 +79,19 @@ async fn main() -> Result<ExitCode, Failure> {
     let rows = Bound::table(&bounds);
     let page = format!(
         "# The keeper, measured\n\nBy `make bench-keeper`, with alloy {} on {}{load}.\n\n\
-         History of {BLOCKS} blocks with an event in every {EVENT_EVERY}th, from a made-up node without latency, medians of {ROUNDS}:\n\n\
-         | who reads | blocks/s |\n|---|---|\n| a loop of `eth_getLogs` over {RANGE} blocks | {:.0} |\n| `keeper run`, from its start to the last event in its store | {:.0} |\n\
-         | alloy's `watch_canonical_logs_from`, {FEW_BLOCKS} of the blocks | {:.0} |\n\n{rows}",
+         History of {BLOCKS} blocks with an event in every {EVENT_EVERY}th, medians of {ROUNDS}, in blocks/s. The made-up node answers \
+         at once, where all that is measured is work, or after {NEAR:?}, as one in the same data centre; the bounds are about that.\n\n\
+         | who reads | at once | after {NEAR:?} |\n|---|---:|---:|\n\
+         | a loop of `eth_getLogs` over {RANGE} blocks | {:.0} | {:.0} |\n\
+         | `keeper run`, from its start to the last event in its store | {:.0} | {:.0} |\n\
+         | alloy's `watch_canonical_logs_from`, {FEW_BLOCKS} of the blocks | {:.0} | {:.0} |\n\n{rows}",
         version("alloy"),
         machine(),
+        at_once.bare,
         backfill.bare,
+        at_once.keeper,
         backfill.keeper,
+        at_once.stream,
         backfill.stream,
     );
     println!("{page}");
@@ -169,6 +180,17 @@ fn opened() -> B256 {
     keccak256("Opened(bytes32,uint256,uint8)")
 }
 
+fn history() -> Chain {
+    let chain = Chain::new();
+    for number in 1..=BLOCKS {
+        match number % EVENT_EVERY {
+            0 => drop(opening(&chain)),
+            _ => drop(chain.mine_empty(1)),
+        }
+    }
+    chain
+}
+
 /// Blocks a second.
 struct Backfill {
     bare: f64,
@@ -177,15 +199,9 @@ struct Backfill {
 }
 
 impl Backfill {
-    async fn measure() -> Result<Self, Failure> {
-        let chain = Chain::new();
-        for number in 1..=BLOCKS {
-            match number % EVENT_EVERY {
-                0 => drop(opening(&chain)),
-                _ => drop(chain.mine_empty(1)),
-            }
-        }
-        let node = Node::scripted(chain).start().await?;
+    async fn measure(chain: &Chain, latency: Duration) -> Result<Self, Failure> {
+        let slow = any().delay(latency);
+        let node = Node::scripted(chain.clone()).rule(slow).start().await?;
         let provider: RootProvider = ProviderBuilder::default().connect_http(node.url().parse()?);
         let filter = Filter::new().address(HOST).event_signature(opened());
         let (mut bare, mut keeper, mut stream) = (Vec::new(), Vec::new(), Vec::new());

@@ -36,7 +36,7 @@ pub(crate) struct Chain {
 }
 
 pub(crate) fn anvil() -> Anvil {
-    Anvil::at(find_anvil().unwrap())
+    find_anvil().unwrap()
 }
 
 impl Chain {

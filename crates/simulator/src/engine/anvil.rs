@@ -2,7 +2,7 @@
 
 use super::{CallResult, Engine, EngineError, START, Sealed, find_anvil};
 use alloy::{
-    node_bindings::{Anvil, AnvilInstance},
+    node_bindings::AnvilInstance,
     primitives::{Address, B256, Bytes, U64, U256},
     providers::{Provider, ProviderBuilder, RootProvider},
     rpc::{
@@ -33,7 +33,7 @@ impl AnvilEngine {
     /// # Errors
     /// When there is no anvil, or it does not start.
     pub fn start() -> Result<Self, EngineError> {
-        let instance = Anvil::at(find_anvil()?)
+        let instance = find_anvil()?
             .args(["--order", "fifo", "--no-mining"])
             .args(["--timestamp", &START.to_string(), "--base-fee", "0"])
             .args(["--hardfork", "prague"])

@@ -1,5 +1,6 @@
 //! Where anvil is. The native binary only: the wrapper that npm puts beside it hides exit codes and signals.
 
+use alloy::node_bindings::Anvil;
 use std::{
     env, fmt,
     path::{Path, PathBuf},
@@ -25,13 +26,15 @@ impl fmt::Display for AnvilNotFound {
 }
 
 /// The anvil to use: `FUSEBOX_ANVIL` if set, else the one that `npm ci` installs here or in a folder above, else the one
-/// in `PATH`.
+/// in `PATH`. It keeps no state on disk.
 ///
 /// # Errors
 /// When there is none, with the places that were looked at. A `FUSEBOX_ANVIL` that names no file is never passed over.
-pub fn find_anvil() -> Result<PathBuf, AnvilNotFound> {
+pub fn find_anvil() -> Result<Anvil, AnvilNotFound> {
     let here = env::current_dir().unwrap_or_default();
-    find(env::var_os("FUSEBOX_ANVIL").map(PathBuf::from), &here, env::var_os("PATH"))
+    let found = find(env::var_os("FUSEBOX_ANVIL").map(PathBuf::from), &here, env::var_os("PATH"))?;
+    // Each old state is a file of some 200 kB in the home directory, and one that is killed leaves all of them there.
+    Ok(Anvil::at(found).args(["--max-persisted-states", "0"]))
 }
 
 fn find(

@@ -26,7 +26,7 @@ pub(crate) async fn within<T>(wait: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn anvil() -> AnvilInstance {
-    Anvil::at(find_anvil().unwrap()).spawn()
+    find_anvil().unwrap().spawn()
 }
 
 pub(crate) fn call(id: u64, method: &str, params: Value) -> Value {

@@ -51,7 +51,7 @@ const fn any(
     want: &'static str,
     play: fn(&dyn Subject) -> Option<Seen>,
 ) -> Row {
-    Row { id, scenario, want, play: Play::Any(Rules::Consecutive, play) }
+    Row { id, scenario, want, play: Play::Any(Rules::FIVE, play) }
 }
 
 const fn ours(
@@ -285,7 +285,7 @@ fn p15(subject: &dyn Subject) -> Option<Seen> {
     for _ in 0..4 {
         does(subject, End::Bad);
     }
-    let elsewhere = Ours::new(Rules::Consecutive);
+    let elsewhere = Ours::new(Rules::FIVE);
     open(&elsewhere);
     elsewhere.cool();
     does(&elsewhere, End::Good);
@@ -361,7 +361,7 @@ fn p11() -> Seen {
 }
 
 fn p12() -> Seen {
-    let subject = Ours::new(Rules::Consecutive);
+    let subject = Ours::new(Rules::FIVE);
     open(&subject);
     let mut last = 0;
     let mut in_order = true;

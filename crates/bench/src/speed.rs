@@ -51,6 +51,9 @@ pub enum Watch {
     Slow,
 }
 
+/// More failures in a row than come where every fifth call of several threads fails, so that it stays closed.
+const MANY: u16 = 1_000;
+
 /// A cooldown that outlasts every measurement.
 const LONG: Duration = Duration::from_secs(600);
 
@@ -128,10 +131,18 @@ pub fn unguarded(scenario: Scenario) -> Work {
     })
 }
 
-/// The rules of ours for `watch`.
-#[must_use]
-pub fn our_rules(watch: Watch) -> Config {
-    let cfg = Config { cooldown: LONG, max_cooldown: LONG, probe_lease: LONG, ..Config::default() };
+fn in_a_row(scenario: Scenario) -> u16 {
+    if scenario == Scenario::FifthFails { MANY } else { 5 }
+}
+
+fn our_rules(scenario: Scenario, watch: Watch) -> Config {
+    let cfg = Config {
+        failure_threshold: in_a_row(scenario),
+        cooldown: LONG,
+        max_cooldown: LONG,
+        probe_lease: LONG,
+        ..Config::default()
+    };
     match watch {
         Watch::Streaks => cfg,
         Watch::Count => Config { count_window: Some(CountWindow::default()), ..cfg },
@@ -161,7 +172,10 @@ fn ours_with<C: Clock + 'static>(breaker: Breaker<C>, scenario: Scenario) -> Wor
 /// Ours, on the system's clock.
 #[must_use]
 pub fn ours(scenario: Scenario, watch: Watch) -> Work {
-    ours_with(Breaker::new(our_rules(watch), SystemClock).expect("the rules are valid"), scenario)
+    ours_with(
+        Breaker::new(our_rules(scenario, watch), SystemClock).expect("the rules are valid"),
+        scenario,
+    )
 }
 
 /// Ours, on a clock that somebody else moves.
@@ -171,7 +185,7 @@ pub fn ours_cached(scenario: Scenario, watch: Watch) -> Work {
         return ours_with(open_breaker(), scenario);
     }
     ours_with(
-        Breaker::new(our_rules(watch), CachedClock::new()).expect("the rules are valid"),
+        Breaker::new(our_rules(scenario, watch), CachedClock::new()).expect("the rules are valid"),
         scenario,
     )
 }
@@ -180,7 +194,8 @@ pub fn ours_cached(scenario: Scenario, watch: Watch) -> Work {
 #[must_use]
 pub fn ours_async() -> Work {
     let breaker = std::sync::Arc::new(
-        Breaker::new(our_rules(Watch::Streaks), SystemClock).expect("valid rules"),
+        Breaker::new(our_rules(Scenario::ClosedOk, Watch::Streaks), SystemClock)
+            .expect("valid rules"),
     );
     Box::new(move |calls| {
         runtime().block_on(async {
@@ -197,8 +212,8 @@ pub fn ours_async() -> Work {
 /// Only the end of good calls in closed; their permits are taken outside the measurement.
 #[must_use]
 pub fn settle_only(calls: usize) -> Duration {
-    let breaker =
-        Breaker::new(our_rules(Watch::Streaks), SystemClock).expect("the rules are valid");
+    let breaker = Breaker::new(our_rules(Scenario::ClosedOk, Watch::Streaks), SystemClock)
+        .expect("the rules are valid");
     let permits: Vec<_> = (0..calls).map(|_| breaker.try_acquire().expect("closed")).collect();
     processor_time(|| permits.into_iter().for_each(|permit| permit.settle(Outcome::Success)))
 }
@@ -207,7 +222,7 @@ pub fn settle_only(calls: usize) -> Duration {
 #[must_use]
 pub fn peers(scenario: Scenario, watch: Watch) -> Vec<(&'static str, Work)> {
     let rules = match watch {
-        Watch::Streaks => Rules::Consecutive,
+        Watch::Streaks => Rules::Consecutive(in_a_row(scenario)),
         Watch::Count => Rules::Count,
         Watch::Time => Rules::Time,
         // Only tower-resilience has slow calls; they cannot be had without a rate.
@@ -241,7 +256,9 @@ fn failsafe_work(scenario: Scenario, rules: Rules) -> Option<Work> {
     }
     let wait = backoff::constant(LONG);
     match rules {
-        Rules::Consecutive => with!(failure_policy::consecutive_failures(5, wait)),
+        Rules::Consecutive(failures) => {
+            with!(failure_policy::consecutive_failures(failures.into(), wait))
+        }
         // It has no window of calls.
         Rules::Count => None,
         Rules::Time => with!(failure_policy::success_rate_over_time_window(
@@ -254,8 +271,8 @@ fn failsafe_work(scenario: Scenario, rules: Rules) -> Option<Work> {
 }
 
 fn recloser_work(scenario: Scenario, rules: Rules) -> Option<Work> {
-    // Its rule is a window of calls in any case; five of them would trip by chance where every fifth fails.
-    let rules = if rules == Rules::Consecutive { Rules::Count } else { rules };
+    // Its rule is a window of calls in any case.
+    let rules = if let Rules::Consecutive(_) = rules { Rules::Count } else { rules };
     let breaker = recloser_of(rules, LONG)?;
     if scenario == Scenario::OpenReject {
         while breaker
@@ -301,5 +318,8 @@ fn tower_work(scenario: Scenario, rules: Rules) -> Work {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime without drivers")
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime without sockets")
 }

@@ -31,8 +31,8 @@ const MARGIN: Duration = Duration::from_millis(10);
 /// What trips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// Five failures in a row.
-    Consecutive,
+    /// So many failures in a row.
+    Consecutive(u16),
     /// Half of the last 100 calls, at least 20.
     Count,
     /// Half of the calls of the last [`Rules::PERIOD`], at least 20.
@@ -40,6 +40,8 @@ pub enum Rules {
 }
 
 impl Rules {
+    /// Five failures in a row.
+    pub const FIVE: Self = Self::Consecutive(5);
     /// How far a time window looks back.
     pub const PERIOD: Duration = Duration::from_millis(200);
 }
@@ -102,7 +104,7 @@ pub struct Ours {
 #[must_use]
 pub fn our_rules(rules: Rules) -> Config {
     let cfg = Config {
-        failure_threshold: if rules == Rules::Consecutive { 5 } else { 0 },
+        failure_threshold: if let Rules::Consecutive(failures) = rules { failures } else { 0 },
         success_threshold: 1,
         cooldown: COOLDOWN,
         probe_lease: COOLDOWN,
@@ -110,7 +112,7 @@ pub fn our_rules(rules: Rules) -> Config {
         ..Config::default()
     };
     match rules {
-        Rules::Consecutive => cfg,
+        Rules::Consecutive(_) => cfg,
         Rules::Count => Config { count_window: Some(CountWindow::default()), ..cfg },
         Rules::Time => {
             let window = TimeWindow { period: Rules::PERIOD, ..TimeWindow::default() };
@@ -246,7 +248,9 @@ fn failsafe_subject(rules: Rules) -> Option<Box<dyn Subject>> {
         }};
     }
     match rules {
-        Rules::Consecutive => with!(failure_policy::consecutive_failures(5, wait)),
+        Rules::Consecutive(failures) => {
+            with!(failure_policy::consecutive_failures(failures.into(), wait))
+        }
         // Its rate is over time alone.
         Rules::Count => None,
         Rules::Time => {
@@ -273,8 +277,10 @@ impl Subject for Reclosers {
 pub fn recloser_of(rules: Rules, open_wait: Duration) -> Option<Recloser> {
     let custom = Recloser::custom().half_open_len(1).open_wait(open_wait);
     match rules {
-        // Its ring has to fill before a rate is judged: four fill it, the fifth trips.
-        Rules::Consecutive => Some(custom.closed_len(4).error_rate_closed(1.0).build()),
+        // Its ring has to fill before a rate is judged: all but one fill it, the last one trips.
+        Rules::Consecutive(failures) => {
+            Some(custom.closed_len(usize::from(failures) - 1).error_rate_closed(1.0).build())
+        }
         Rules::Count => Some(custom.closed_len(100).error_rate_closed(0.5).build()),
         Rules::Time => None,
     }
@@ -318,7 +324,9 @@ pub fn rs_of<E: std::error::Error + 'static>(
         .hooks(hooks);
     match rules {
         // No rate reaches 2.
-        Rules::Consecutive => Some(builder.failure_threshold(2.0).consecutive_failures(5).build()),
+        Rules::Consecutive(failures) => {
+            Some(builder.failure_threshold(2.0).consecutive_failures(failures.into()).build())
+        }
         Rules::Count => Some(
             builder
                 .failure_threshold(0.5)
@@ -356,7 +364,7 @@ pub fn tower_layer(
             }
         });
     let builder = match rules {
-        Rules::Consecutive => builder.consecutive_failures(5),
+        Rules::Consecutive(failures) => builder.consecutive_failures(failures.into()),
         Rules::Count => builder.sliding_window_size(100),
         Rules::Time => builder
             .sliding_window_type(SlidingWindowType::TimeBased)

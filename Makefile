@@ -137,8 +137,10 @@ bench-keeper: ## How fast the keeper reads, tells and idles, beside bare request
 	cargo run --locked --release --quiet --package fusebox-bench --bin bench-keeper docs/bench-keeper.md
 
 .PHONY: soak
-soak: setup ## The keeper killed 200 times amid reorgs and a receiver that fails; five minutes
+soak: setup ## The keeper killed 200 times amid reorgs and a receiver that fails, then an hour of random faults; SOAK_SECONDS=60 SOAK_SEED=7
 	KEEPER_KILLS=200 cargo test --locked --package fusebox-keeper --test it case_12 -- --nocapture
+	cargo build --locked --release --quiet --bin keeper
+	cargo run --locked --release --quiet --package fusebox-bench --bin soak-keeper $(if $(SOAK_SECONDS),,docs/soak-keeper.md)
 
 .PHONY: bench
 bench: gas ## Measured figures: gas, and the Rust breaker beside its peers under every rule

@@ -37,5 +37,5 @@ pub use reply::HttpReply;
 pub use rpc::RpcError;
 pub use rule::{Finality, RangeWording, ResultWording, Rule, RuleId, WS_OPEN, any, on};
 pub use seed::Seed;
-pub use sink::{Delivery, Sink, SinkAnswer, SinkBuilder, Unverified};
+pub use sink::{Delivery, Heard, Sink, SinkAnswer, SinkBuilder, Unverified};
 pub use upstream::Upstream;

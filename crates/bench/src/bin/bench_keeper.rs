@@ -2,16 +2,11 @@
 //!
 //!     bench-keeper [PAGE]
 //!
-//! Takes two minutes. Exits with 1 if it misses a bound. The keeper is the release build beside this program; its node is
+//! Takes seven minutes. Exits with 1 if it misses a bound. The keeper is the release build beside this program; its node is
 //! one that is made up, so that what is measured is not a node.
 #![expect(clippy::print_stdout, reason = "this is the output module")]
 
-use std::{
-    error::Error,
-    path::PathBuf,
-    process::{Child, Command, ExitCode, Stdio},
-    time::Duration,
-};
+use std::{process::ExitCode, time::Duration};
 
 use alloy::{
     primitives::{Address, B256, U256, keccak256},
@@ -19,15 +14,12 @@ use alloy::{
     rpc::types::Filter,
 };
 use fusebox_bench::about::{Bound, load, machine, version};
+use fusebox_bench::keeper::{Failure, Keeper, SECRET};
 use fusebox_testkit::{Chain, Node, Sink, any, block};
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep};
 
-type Failure = Box<dyn Error>;
-
 const HOST: Address = Address::repeat_byte(0x11);
-
-const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// Blocks of history, and every which of them has an event.
 const BLOCKS: u64 = 240_000;
@@ -46,6 +38,9 @@ const ROUNDS: usize = 5;
 const EVENTS: usize = 200;
 const IDLE_BLOCKS: u64 = 1_000;
 const POLL: Duration = Duration::from_millis(250);
+
+/// What takes longer than this does not end.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Failure> {
@@ -103,71 +98,21 @@ async fn main() -> Result<ExitCode, Failure> {
     Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A keeper in a folder of its own. Killed when dropped.
-struct Keeper {
-    child: Child,
-    status: String,
-    _folder: tempfile::TempDir,
-}
-
-impl Keeper {
-    fn start(node: &Node, start: u64, sink: Option<&Sink>) -> Result<Self, Failure> {
-        let folder = tempfile::tempdir()?;
-        let hook = sink.map_or(String::new(), |sink| {
-            format!(
-                "[channel.hook]\ntype = \"webhook\"\nurl = \"{}\"\nsecrets = [\"${{HOOK_SECRET}}\"]\n[[route]]\nchannels = [\"hook\"]\n",
-                sink.url()
-            )
-        });
-        let file = format!(
-            "[[profile.default.chain.31337.provider]]\nname = \"node\"\nhttp = \"{}\"\n\
-             [chain.dev]\nid = 31337\npoll = \"{}ms\"\n\
-             [[chain.dev.watch]]\naddress = \"{HOST}\"\nstart = {start}\nread_back = false\n{hook}",
-            node.url(),
-            POLL.as_millis(),
-        );
-        std::fs::write(folder.path().join("keeper.toml"), file)?;
-        let listen = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let child = Command::new(beside()?)
-            .args(["run", "--listen", &listen.to_string()])
-            .current_dir(folder.path())
-            .env("HOOK_SECRET", SECRET)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        Ok(Self { child, status: format!("http://{listen}/status"), _folder: folder })
-    }
-
-    /// Waits until all up to a block is told.
-    async fn seen(&self, number: u64) -> Result<(), Failure> {
-        let client = reqwest::Client::new();
-        let deadline = Instant::now() + Duration::from_secs(120);
-        while Instant::now() < deadline {
-            if let Ok(answer) = client.get(&self.status).send().await {
-                let status: serde_json::Value = serde_json::from_slice(&answer.bytes().await?)?;
-                if status["chains"][0]["seen"]["number"].as_u64() >= Some(number) {
-                    return Ok(());
-                }
-            }
-            sleep(Duration::from_millis(2)).await;
-        }
-        Err(format!("the keeper has not come to block {number}").into())
-    }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-fn beside() -> Result<PathBuf, Failure> {
-    let keeper = std::env::current_exe()?.with_file_name("keeper");
-    match keeper.exists() {
-        true => Ok(keeper),
-        false => Err("there is no keeper beside this program: use make bench-keeper".into()),
-    }
+/// Watches one contract from a block on, and tells the sink.
+fn watching(node: &Node, start: u64, sink: Option<&Sink>) -> Result<Keeper, Failure> {
+    let hook = sink.map_or(String::new(), |sink| {
+        format!(
+            "[channel.hook]\ntype = \"webhook\"\nurl = \"{}\"\nsecrets = [\"${{HOOK_SECRET}}\"]\n[[route]]\nchannels = [\"hook\"]\n",
+            sink.url()
+        )
+    });
+    Keeper::start(&format!(
+        "[[profile.default.chain.31337.provider]]\nname = \"node\"\nhttp = \"{}\"\n\
+         [chain.dev]\nid = 31337\npoll = \"{}ms\"\n\
+         [[chain.dev.watch]]\naddress = \"{HOST}\"\nstart = {start}\nread_back = false\n{hook}",
+        node.url(),
+        POLL.as_millis(),
+    ))
 }
 
 /// Opens for ever, so that nothing becomes half-open meanwhile.
@@ -217,7 +162,7 @@ impl Backfill {
             bare.push(BLOCKS as f64 / start.elapsed().as_secs_f64());
 
             let start = Instant::now();
-            Keeper::start(&node, 1, None)?.seen(BLOCKS).await?;
+            watching(&node, 1, None)?.sees(BLOCKS, PATIENCE).await?;
             keeper.push(BLOCKS as f64 / start.elapsed().as_secs_f64());
 
             let start = Instant::now();
@@ -246,8 +191,8 @@ async fn latency() -> Result<Duration, Failure> {
     chain.mine_empty(100);
     let node = Node::scripted(chain.clone()).start().await?;
     let sink = Sink::builder().secret(SECRET).start().await?;
-    let keeper = Keeper::start(&node, 101, Some(&sink))?;
-    keeper.seen(100).await?;
+    let keeper = watching(&node, 101, Some(&sink))?;
+    keeper.sees(100, PATIENCE).await?;
     let before = sink.deliveries().len();
     let mut times = Vec::new();
     for event in 0..EVENTS {
@@ -267,8 +212,8 @@ async fn idle() -> Result<f64, Failure> {
     let chain = Chain::new();
     chain.mine_empty(100);
     let node = Node::scripted(chain.clone()).start().await?;
-    let keeper = Keeper::start(&node, 101, None)?;
-    keeper.seen(100).await?;
+    let keeper = watching(&node, 101, None)?;
+    keeper.sees(100, PATIENCE).await?;
     let before = node.all_calls().len();
     for _ in 0..IDLE_BLOCKS {
         chain.mine_empty(1);

@@ -16,7 +16,7 @@ use fusebox_bench::about::{Bound, load, machine};
 use fusebox_bench::rpc::load::{ms, secs};
 use fusebox_bench::rpc::subjects::{CALL, pool};
 use fusebox_bench::soak::faults::{HEAL, NODES, serve};
-use fusebox_bench::soak::memory::resident;
+use fusebox_bench::soak::memory::{self, mib};
 use fusebox_bench::soak::tally::{End, Tally};
 use fusebox_bench::soak::traffic;
 use fusebox_breaker::State;
@@ -42,9 +42,6 @@ const GROWTH_WHILE_WARMING: f64 = 1.5;
 
 /// How long the pool has to come back once all nodes are well: the longest pause of its throttle, and as much again.
 const RECOVERY: Duration = Duration::from_secs(60);
-
-/// Samples of memory a second apart, of which the middle one counts.
-const SAMPLES: usize = 9;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -147,7 +144,7 @@ async fn soak(
     let time = Duration::from_secs(args.seconds);
     let mut random = StdRng::seed_from_u64(seed);
     let calls = Arc::new(Calls::default());
-    let memory = tokio::spawn(watch_memory(time, WARM_UP.min(time / 2)));
+    let memory = tokio::spawn(memory::watch(std::process::id(), time, WARM_UP.min(time / 2)));
     let count = args.seconds * args.rate;
     let start = Instant::now();
     for i in 0..count {
@@ -171,7 +168,6 @@ async fn soak(
     let recovered = recover(&pool, &provider).await;
     opened += background.end().await?;
 
-    let mib = |kib: u64| format!("{:.1} MiB", kib as f64 / 1024.0);
     let bounds = vec![
         Bound::at_most(
             "memory at the end, × that after the warm-up",
@@ -272,26 +268,6 @@ impl Calls {
         // A count is whole, whoever panicked.
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// In use around the end of the warm-up, and at the end.
-async fn watch_memory(time: Duration, warm_up: Duration) -> Option<(u64, u64)> {
-    let start = Instant::now();
-    let mut seen = Vec::new();
-    let middle = |seen: &[u64]| {
-        let mut last = seen[seen.len().saturating_sub(SAMPLES)..].to_vec();
-        last.sort_unstable();
-        last[last.len() / 2]
-    };
-    let mut first = None;
-    while start.elapsed() < time {
-        sleep(SECOND.min(time / 4)).await;
-        seen.push(resident()?);
-        if first.is_none() && start.elapsed() >= warm_up {
-            first = Some(middle(&seen));
-        }
-    }
-    Some((first?, middle(&seen)))
 }
 
 /// How long until every breaker is closed. Classes that no probe exercises need calls for it.

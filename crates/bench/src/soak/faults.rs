@@ -101,9 +101,7 @@ pub async fn serve(seed: u64) -> Result<(), Box<dyn std::error::Error>> {
         () = spoil(&nodes, seed) => {}
         line = lines.next_line() => drop(line?),
     }
-    for node in &nodes {
-        heal(node).await;
-    }
+    heal(&nodes).await;
     while lines.next_line().await?.is_some() {}
     Ok(())
 }
@@ -138,20 +136,16 @@ fn chain() -> Chain {
     chain
 }
 
-/// Never ends.
-async fn spoil(nodes: &[Node], seed: u64) {
+/// Round after round. Never ends.
+pub async fn spoil(nodes: &[Node], seed: u64) {
     let mut random = StdRng::seed_from_u64(seed);
     loop {
-        let seeds: [u64; NODES] = random.random();
-        let rounds = nodes.iter().zip(seeds).map(|(node, seed)| round(node, seed));
-        join_all(rounds).await;
+        join_all(nodes.iter().map(|node| round(node, random.random()))).await;
         for node in nodes {
             node.door(Door::Refused).await;
         }
         sleep(BLACKOUT).await;
-        for node in nodes {
-            heal(node).await;
-        }
+        heal(nodes).await;
         sleep(BLACKOUT).await;
     }
 }
@@ -169,13 +163,16 @@ async fn round(node: &Node, seed: u64) {
             }),
         }
         sleep(Duration::from_millis(random.random_range(FAULT_MS / 4..=FAULT_MS))).await;
-        heal(node).await;
+        heal([node]).await;
         sleep(Duration::from_millis(random.random_range(0..=HEALTH_MS))).await;
     }
 }
 
-async fn heal(node: &Node) {
-    // Its connections close too, so that what hangs does not hang for ever.
-    node.clear();
-    node.door(Door::Open).await;
+/// All is well with them.
+pub async fn heal(nodes: impl IntoIterator<Item = &Node>) {
+    for node in nodes {
+        // Its connections close too, so that what hangs does not hang for ever.
+        node.clear();
+        node.door(Door::Open).await;
+    }
 }

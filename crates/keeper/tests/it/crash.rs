@@ -13,13 +13,13 @@ use alloy::{
     sol_types::SolEvent,
 };
 use fusebox_bindings::events;
-use fusebox_testkit::{HttpReply, Seed, Sink, SinkAnswer};
+use fusebox_testkit::{Heard, Seed, Sink};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -85,35 +85,6 @@ impl Emitter {
     }
 }
 
-/// What came: by id its bodies, and by fact the phase that came last.
-struct Heard {
-    bodies: BTreeMap<String, BTreeSet<Vec<u8>>>,
-    phases: BTreeMap<String, String>,
-}
-
-impl Heard {
-    fn of(sink: &Sink) -> Self {
-        let (mut bodies, mut phases) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeMap::new());
-        for delivery in sink.deliveries() {
-            assert_eq!(delivery.verified, Ok(vec![0]), "each attempt is signed");
-            let body: Value = serde_json::from_slice(&delivery.body).unwrap();
-            bodies.entry(delivery.id).or_default().insert(delivery.body.to_vec());
-            let kind = body["type"].as_str().unwrap();
-            if matches!(kind, "breaker.opened" | "breaker.closed") {
-                let text = |value: &Value| value.as_str().unwrap().to_owned();
-                let data = &body["data"];
-                phases.insert(text(&data["fact"]), text(&data["phase"]));
-            }
-        }
-        Self { bodies, phases }
-    }
-
-    fn standing(&self) -> BTreeSet<String> {
-        let standing = self.phases.iter().filter(|(_, phase)| *phase != "retracted");
-        standing.map(|(fact, _)| fact.clone()).collect()
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn case_12_killed_at_random_points_it_announces_what_is_on_the_chain() {
     let seed = Seed::of_this_run();
@@ -126,22 +97,7 @@ async fn case_12_killed_at_random_points_it_announces_what_is_on_the_chain() {
     emitter.call("anvil_mine", json!([10])).await;
 
     let is_calm = Arc::new(AtomicBool::new(false));
-    let sink = Sink::builder().secret(SECRET).answer_by({
-        let is_calm = Arc::clone(&is_calm);
-        let known = Mutex::new(BTreeSet::new());
-        move |delivery| {
-            let soon = |status| HttpReply::new(status).header("retry-after", "1");
-            let is_first = known.lock().unwrap().insert(delivery.id.clone());
-            match delivery.at.subsec_nanos() % 10 {
-                _ if is_calm.load(Ordering::Relaxed) => None,
-                // The first time only: without a hint a later wait is half a minute, and then two.
-                0 | 1 if is_first => Some(SinkAnswer::Close),
-                2 => Some(soon(503).into()),
-                3 => Some(soon(429).into()),
-                _ => None,
-            }
-        }
-    });
+    let sink = Sink::builder().secret(SECRET).unreliable_until(&is_calm);
     let sink = sink.start().await.unwrap();
     let daemon = Daemon::new(&format!(
         r#"
@@ -207,14 +163,15 @@ channels = ["hook"]
     let canonical = emitter.facts().await;
     assert!(canonical.len() > 3, "something happened: {canonical:?}");
     for _ in 0..1_500 {
-        if Heard::of(&sink).standing() == canonical {
+        if Heard::of(&sink.deliveries()).standing() == canonical {
             break;
         }
         sleep(Duration::from_millis(100)).await;
     }
     // And nothing more comes that changes it.
     sleep(Duration::from_secs(1)).await;
-    let heard = Heard::of(&sink);
+    sink.assert_verified();
+    let heard = Heard::of(&sink.deliveries());
     let standing = heard.standing();
     let missing: Vec<_> = canonical.difference(&standing).collect();
     let false_ones: Vec<_> = standing.difference(&canonical).collect();
@@ -225,8 +182,10 @@ channels = ["hook"]
         canonical.len(),
         keeper.said()
     );
-    for (id, bodies) in &heard.bodies {
-        assert_eq!(bodies.len(), 1, "{id} says two things");
-    }
+    assert!(
+        heard.contradictions().is_empty(),
+        "these ids say two things: {:?}",
+        heard.contradictions()
+    );
     assert_eq!(keeper.stop("TERM").0, Some(0));
 }

@@ -1,7 +1,9 @@
 //! A receiver of webhooks that forgets nothing and answers as it is told to.
 
+mod heard;
 mod signature;
 
+pub use heard::Heard;
 pub use signature::Unverified;
 
 use crate::{
@@ -18,11 +20,14 @@ use hyper::{Request, Response, body::Incoming, server::conn::http1, service::ser
 use hyper_util::rt::TokioIo;
 use signature::{Key, Signed, verify};
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     fmt,
     future::pending,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::{net::TcpStream, sync::watch};
@@ -119,6 +124,26 @@ impl SinkBuilder {
     ) -> Self {
         self.decide.push(Box::new(decide));
         self
+    }
+
+    /// Deliveries fail now and then until it is calm: a connection that is closed, at most once for each id, or a refusal
+    /// that asks to come again in a second.
+    pub fn unreliable_until(self, is_calm: &Arc<AtomicBool>) -> Self {
+        let is_calm = Arc::clone(is_calm);
+        let known = Mutex::new(BTreeSet::new());
+        self.answer_by(move |delivery| {
+            let soon = |status| HttpReply::new(status).header("retry-after", "1");
+            let is_first =
+                known.lock().unwrap_or_else(PoisonError::into_inner).insert(delivery.id.clone());
+            match delivery.at.subsec_nanos() % 10 {
+                _ if is_calm.load(Ordering::Relaxed) => None,
+                // The first time only: without a hint a later wait is half a minute, and then two.
+                0 | 1 if is_first => Some(SinkAnswer::Close),
+                2 => Some(soon(503).into()),
+                3 => Some(soon(429).into()),
+                _ => None,
+            }
+        })
     }
 
     /// Starts it on a free port of the loopback.

@@ -3,7 +3,7 @@
 use alloy::{
     consensus::{SignableTransaction, TxEip1559},
     eips::eip2718::Encodable2718,
-    node_bindings::{Anvil, AnvilInstance},
+    node_bindings::AnvilInstance,
     primitives::{Address, TxKind, hex},
     signers::{SignerSync, local::PrivateKeySigner},
 };

@@ -47,6 +47,21 @@ impl Bound {
         Self { what: what.into(), seen: show(seen), want, is_met: seen <= most }
     }
 
+    /// `seen` is at least `least`.
+    pub fn at_least<T: PartialOrd + fmt::Display>(
+        what: impl Into<String>,
+        seen: T,
+        least: T,
+    ) -> Self {
+        let is_met = seen >= least;
+        Self {
+            what: what.into(),
+            seen: seen.to_string(),
+            want: format!("at least {least}"),
+            is_met,
+        }
+    }
+
     /// `seen` is exactly `want`.
     pub fn exactly<T: PartialEq + fmt::Display>(what: impl Into<String>, seen: T, want: T) -> Self {
         let is_met = seen == want;
@@ -82,6 +97,9 @@ mod tests {
     fn a_figure_at_its_bound_meets_it() {
         for (seen, is_met) in [(9, true), (10, true), (11, false)] {
             assert_eq!(Bound::at_most("x", seen, 10, |x| x.to_string()).is_met(), is_met, "{seen}");
+        }
+        for (seen, is_met) in [(9, false), (10, true), (11, true)] {
+            assert_eq!(Bound::at_least("x", seen, 10).is_met(), is_met, "{seen}");
         }
         assert!(!Bound::at_most("x", f64::NAN, 1.0, |x| x.to_string()).is_met());
         assert!(!Bound::exactly("x", 1, 0).is_met());

@@ -10,18 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use alloy::primitives::{Address, B256, U256, keccak256};
+use alloy::primitives::{B256, U256};
+use alloy::sol_types::SolEvent;
 use clap::Parser;
 use fusebox_bench::about::{Bound, load, machine};
-use fusebox_bench::keeper::{Failure, Keeper, SECRET};
+use fusebox_bench::keeper::{Failure, HOST, Keeper, POLL, SECRET};
 use fusebox_bench::rpc::load::secs;
 use fusebox_bench::soak::faults::{NODES, heal, spoil};
 use fusebox_bench::soak::memory::{self, mib};
+use fusebox_bindings::events::{Closed, Opened};
 use fusebox_testkit::{BlockId, BlockPlan, Chain, Heard, Node, Sink, block};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, sleep};
 
-const HOST: Address = Address::repeat_byte(0x11);
 const BREAKERS: u8 = 20;
 
 const BLOCK_TIME: Duration = Duration::from_millis(500);
@@ -44,6 +45,9 @@ const RECOVERY: Duration = Duration::from_secs(60);
 
 /// How long it has to have told everything: a delivery whose connection was closed comes again after 30 s.
 const TOLD: Duration = Duration::from_secs(120);
+
+/// Connections that are cut in an hour, at the least; in a shorter run fewer.
+const CUT: f64 = 1_000.0;
 
 /// `/health` is asked as often.
 const HEALTH: Duration = Duration::from_secs(5);
@@ -143,6 +147,9 @@ async fn soak(time: Duration, seed: u64) -> Result<Run, Failure> {
     let deliveries = sink.deliveries();
     let heard = Heard::of(&deliveries);
     let standing = heard.standing();
+    // Each node has one of HTTP and one WebSocket at the end.
+    let accepted: u64 = nodes.iter().map(|node| node.connections("main")).sum();
+    let cut = accepted.saturating_sub(2 * nodes.len() as u64);
     let unsigned = deliveries.iter().filter(|delivery| delivery.verified.is_err()).count();
     let bounds = vec![
         Bound::at_most(
@@ -158,6 +165,11 @@ async fn soak(time: Duration, seed: u64) -> Result<Run, Failure> {
             secs,
         ),
         Bound::at_most("all is well: until everything is told", told, TOLD, secs),
+        Bound::at_least(
+            "connections that were cut",
+            cut,
+            (CUT * time.as_secs_f64() / 3_600.0) as u64,
+        ),
         Bound::exactly(
             "events on the chain that are not told",
             canonical.difference(&standing).count(),
@@ -189,7 +201,7 @@ fn file(nodes: &[Node], sink: &Sink, start: u64) -> String {
         .map(|(i, node)| {
             let url = node.url();
             format!(
-                "[[profile.default.chain.31337.provider]]\nname = \"node-{i}\"\nhttp = \"{url}\"\n"
+                "[[profile.default.chain.31337.provider]]\nname = \"node-{i}\"\nhttp = \"{http}\"\nws = \"{ws}\"\n"
             )
         })
         .collect();
@@ -197,7 +209,7 @@ fn file(nodes: &[Node], sink: &Sink, start: u64) -> String {
         r#"{providers}
 [chain.dev]
 id = 31337
-poll = "250ms"
+poll = "{POLL:?}"
 confirmations = 8
 [[chain.dev.watch]]
 address = "{HOST}"
@@ -287,8 +299,8 @@ fn event(random: &mut StdRng) -> BlockPlan {
     let breaker = B256::with_last_byte(random.random_range(1..=BREAKERS));
     if random.random_bool(0.6) {
         let data = [U256::MAX, U256::from(1)].map(|word| word.to_be_bytes::<32>()).concat();
-        block().log(HOST, [keccak256("Opened(bytes32,uint256,uint8)"), breaker], data)
+        block().log(HOST, [Opened::SIGNATURE_HASH, breaker], data)
     } else {
-        block().log(HOST, [keccak256("Closed(bytes32)"), breaker], [])
+        block().log(HOST, [Closed::SIGNATURE_HASH, breaker], [])
     }
 }

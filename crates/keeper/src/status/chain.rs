@@ -11,7 +11,11 @@ use crate::{
 use alloy::{eips::BlockId, primitives::B256, providers::Provider};
 use comfy_table::{Table, presets};
 use fusebox_bindings::{State, TRIP_AT_ONCE, Word};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Serialize;
+
+/// Words asked for at once.
+const AT_ONCE: usize = 32;
 
 /// A breaker at a block.
 #[derive(Debug)]
@@ -85,8 +89,7 @@ async fn read(
     let header = latest.ok_or_else(|| eyre::eyre!("the node has no latest block"))?.header;
     let clock = Clock { block: header.number, time: header.timestamp };
 
-    let mut rows = Vec::new();
-    for listed in wanted(&resolved.breakers, args.key.as_deref())? {
+    let rows = wanted(&resolved.breakers, args.key.as_deref())?.into_iter().map(async |listed| {
         let Key { contract, breaker, .. } = listed.key;
         let word = word(nodes, &listed.key, header.hash).await?;
         let state = word.state(header.timestamp).map_err(|_| {
@@ -95,9 +98,9 @@ async fn read(
                 Slot(breaker)
             ))
         })?;
-        rows.push(Row { listed, word, state });
-    }
-    Ok((rows, clock))
+        eyre::Ok(Row { listed, word, state })
+    });
+    Ok((stream::iter(rows).buffered(AT_ONCE).try_collect().await?, clock))
 }
 
 /// All breakers, or the one of this key or label.

@@ -6,6 +6,7 @@ use std::fmt;
 use url::Url;
 
 use crate::instance::InstanceId;
+use crate::known_word::is_known;
 use crate::method::MethodClass;
 use crate::scrub::{Scrubber, basic_credentials};
 use crate::secret::{SecretText, SecretUrl};
@@ -101,9 +102,10 @@ impl Endpoint {
         &self.headers
     }
 
-    /// Teaches a scrubber the secrets of this endpoint.
+    /// Teaches a scrubber the secrets of this endpoint. The number of its chain is none, though gateways have it in paths.
     pub fn teach(&self, scrubber: &mut Scrubber) {
-        scrubber.add_url(&self.url);
+        let chain = self.instance.chain().to_string();
+        scrubber.add_url_but(&self.url, |word| word == chain || is_known(word));
         self.headers.values().for_each(|value| scrubber.add_header(value));
     }
 }

@@ -219,6 +219,12 @@ fn cut(text: &str) -> String {
     text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned()
 }
 
+/// Whether more may have followed a text of an error.
+pub(crate) fn was_cut(text: &str) -> bool {
+    // A character has 4 bytes at most.
+    text.len() > LONGEST_TEXT - 4
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

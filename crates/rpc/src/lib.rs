@@ -9,6 +9,7 @@ mod envelope;
 mod hint;
 mod hint_text;
 mod instance;
+mod known_word;
 mod learned;
 mod method;
 mod pace;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use alloy::rpc::json_rpc::{ErrorPayload, ResponsePayload};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::envelope::Envelope;
-use crate::scrub::Scrubber;
+use crate::envelope::{Envelope, was_cut};
+use crate::scrub::{Scrubber, clean_json};
 
 /// A result or an error, without the id.
 pub(crate) type Payload = ResponsePayload;
@@ -16,8 +16,8 @@ const SERVER_ERROR: i64 = -32_000;
 
 /// Reads an answer. `None` if it is neither a result nor an error, as an HTML page is.
 ///
-/// Secrets leave the words of an error, unless it is a contract that speaks: its data is hexadecimal and belongs to the
-/// caller.
+/// Secrets leave the words of an error. Where it is a contract that speaks, only those that cannot be there by chance: its
+/// data is hexadecimal, and belongs to the caller.
 pub(crate) fn payload(body: &[u8], contract_speaks: bool, scrubber: &Scrubber) -> Option<Payload> {
     let envelope = Envelope::parse(std::str::from_utf8(body).ok()?)?;
     if let Some(parts) = envelope.error() {
@@ -25,14 +25,19 @@ pub(crate) fn payload(body: &[u8], contract_speaks: bool, scrubber: &Scrubber) -
             envelope.error.and_then(|error| serde_json::from_str::<Envelope<'_>>(error).ok());
         let data = inner.as_ref().map_or(envelope.data, |inner| inner.data);
         let clean = |text: &str| match contract_speaks {
-            true => text.to_owned(),
+            true => scrubber.scrub_certain(text),
             false => scrubber.scrub(text),
         };
-        let message = parts.texts.first().map(|text| clean(text)).unwrap_or_default();
+        let text = parts.texts.first().map_or("", String::as_str);
+        let mut message = clean_json(text, clean);
+        if was_cut(text) {
+            // Scrubbed before: of a whole secret at the end no beginning is left.
+            message.truncate(scrubber.trim_cut(&message).len());
+        }
         return Some(ResponsePayload::Failure(ErrorPayload {
             code: parts.code.unwrap_or(SERVER_ERROR),
             message: message.into(),
-            data: data.and_then(|data| RawValue::from_string(clean(data)).ok()),
+            data: data.and_then(|data| RawValue::from_string(clean_json(data, clean)).ok()),
         }));
     }
     let result = RawValue::from_string(envelope.result?.to_owned()).ok()?;

@@ -20,7 +20,7 @@ use super::shared::Shared;
 use super::target::Target;
 use crate::context::quantity;
 use crate::method::MethodClass;
-use crate::scrub::Scrubber;
+use crate::scrub::{Scrubber, clean_json};
 use crate::verdict::Category;
 
 /// How much of a wrong answer is shown.
@@ -131,8 +131,10 @@ impl Shared {
     }
 
     fn serves_another(&self, target: &Target, found: String, expected: String) -> Unidentified {
-        // An endpoint may answer anything, with what was sent to it too.
-        let found = self.scrubber.scrub(&found);
+        // An endpoint may answer anything, with what was sent to it too. Scrubbed before it is cut: of half a secret nobody
+        // knows that it is one.
+        let mut found = clean_json(&found, |text| self.scrubber.scrub(text));
+        found.truncate(found.floor_char_boundary(SHOWN));
         target.force_open();
         self.servers.pump();
         tracing::error!(provider = &*target.name, found, expected, "wrong chain");
@@ -153,7 +155,7 @@ fn known(target: &Target) -> Option<Result<(), Unidentified>> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Told {
     Right,
-    /// Another one, or something that is none, shortened.
+    /// Another one, or something that is none.
     Wrong(String),
     /// Nothing about it.
     Nothing,
@@ -188,6 +190,5 @@ fn block_hash(payload: &Payload) -> Option<String> {
 
 fn shown(payload: &Payload) -> String {
     let ResponsePayload::Success(result) = payload else { return String::new() };
-    let text = result.get();
-    text[..text.floor_char_boundary(SHOWN)].to_owned()
+    result.get().to_owned()
 }

@@ -180,9 +180,14 @@ impl Pool {
             .chains;
         let key = format!("profile.{profile}.chain.{chain}");
         let cfg = chains.get(&chain).ok_or_else(|| missing(key.clone()))?.clone();
-        let http = Http::new(cfg.deadlines.connect).ok_or_else(|| {
-            ConfigErrors(vec![ConfigError { key: key.clone(), problem: Problem::Tls }])
-        })?;
+        let tls = || ConfigErrors(vec![ConfigError { key: key.clone(), problem: Problem::Tls }]);
+        let connect = cfg.deadlines.connect;
+        let http = Http::new(connect).ok_or_else(tls)?;
+        let has_websockets = cfg.providers.iter().any(|provider| provider.ws.is_some());
+        let websockets = match has_websockets {
+            true => Some(Http::for_websockets(connect).ok_or_else(tls)?),
+            false => None,
+        };
         let listener = servers.listen(profile, chain);
         let (targets, problems) = endpoints(&cfg, &key, servers, &listener);
         if !problems.is_empty() {
@@ -199,6 +204,7 @@ impl Pool {
             time: Arc::clone(servers.time()),
             rules: Arc::new(rules.unwrap_or_else(|| Rules::shipped().clone())),
             http,
+            websockets,
             scrubber,
             metrics: Metrics::new(chain),
             servers: servers.clone(),

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use bytes::Bytes;
 use fusebox_breaker::{Category as Kind, Failure, Mode, Outcome, Tick};
 use futures_util::future::{Either, select};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::attempt::{Held, outcome};
 use super::call::Call;
@@ -110,7 +110,7 @@ impl Shared {
     async fn send_over(
         &self,
         line: &Line,
-        text: Utf8Bytes,
+        text: Bytes,
         ids: Range<u64>,
         for_heads: bool,
     ) -> Received {
@@ -146,6 +146,7 @@ impl Shared {
         let plan = Plan {
             endpoint: target.endpoint.clone(),
             headers: target.headers.clone(),
+            http: self.websockets.clone()?,
             chain: self.chain,
             time: Arc::clone(&self.time),
             connect: self.cfg.deadlines.connect,

@@ -34,6 +34,7 @@ mod socket;
 mod status;
 mod target;
 mod time;
+mod upgrade;
 mod wake;
 mod wire;
 

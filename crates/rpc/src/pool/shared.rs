@@ -30,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) time: Clk,
     pub(crate) rules: Arc<Rules>,
     pub(crate) http: Http,
+    /// Where there are any.
+    pub(crate) websockets: Option<Http>,
     pub(crate) scrubber: Scrubber,
     pub(crate) metrics: Metrics,
     pub(crate) servers: Servers,

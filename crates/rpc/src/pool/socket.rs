@@ -6,24 +6,18 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::{Either, select};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use reqwest::Upgraded;
 use reqwest::header::HeaderMap;
-use rustls_platform_verifier::BuilderVerifierExt;
 use serde_json::json;
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::error::CapacityError;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
-use tokio_tungstenite::{
-    Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config,
-};
+use tokio_websockets::{ClientBuilder, CloseCode, Error, Limits, Message, WebSocketStream};
 
 use super::call::Call;
 use super::frame::{Form, Frame, request};
@@ -31,7 +25,7 @@ use super::identity::Told;
 use super::servers::lock;
 use super::time::{Clk, Sleep};
 use super::wake::Wake;
-use super::wire::{MAX_BODY, Raw, Received};
+use super::wire::{Http, MAX_BODY, Raw, Received};
 use crate::endpoint::Endpoint;
 use crate::reply::NoAnswer;
 
@@ -44,12 +38,12 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(60);
 /// So many frames in a row that cannot be read, and the other side speaks another language.
 const MOST_UNREADABLE: u32 = 10;
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type Socket = WebSocketStream<Upgraded>;
 
 /// A request on its way to a connection.
 #[derive(Debug)]
 pub(crate) struct Ask {
-    pub(crate) text: Utf8Bytes,
+    pub(crate) text: Bytes,
     /// One for each call in it.
     pub(crate) ids: Range<u64>,
     /// Whether it is about the subscription, and no caller's: a connection that owes heads must not be silent.
@@ -88,6 +82,7 @@ pub(crate) trait Ear: Send + Sync {
 pub(crate) struct Plan {
     pub(crate) endpoint: Endpoint,
     pub(crate) headers: HeaderMap,
+    pub(crate) http: Http,
     pub(crate) chain: u64,
     pub(crate) time: Clk,
     /// How long opening it may take, and after that its first answer.
@@ -125,7 +120,7 @@ struct Entry {
 impl Waiting {
     /// Whoever gave up is swept out here, so there are never more than there are callers, and those who left since the
     /// last request.
-    fn add(&mut self, ask: Ask) -> Utf8Bytes {
+    fn add(&mut self, ask: Ask) -> Bytes {
         self.by_id.retain(|_, entry| !entry.answer.is_closed());
         let Ask { text, ids, for_heads, answer } = ask;
         self.used = ids.end;
@@ -205,38 +200,15 @@ pub(crate) async fn serve(
     End { lost, valid, told }
 }
 
-/// Errors are not kept: they quote the URL.
 async fn open(plan: &Plan) -> Result<Socket, Lost> {
-    let unmade = Lost::Unmade(NoAnswer::Connect);
-    let url = plan.endpoint.expose_url();
-    let Ok(mut request) = url.as_str().into_client_request() else { return Err(unmade) };
-    request.headers_mut().extend(plan.headers.clone());
-    let connector = match url.scheme() {
-        "wss" => Connector::Rustls(Arc::new(tls().ok_or(Lost::Unmade(NoAnswer::Tls))?)),
-        _ => Connector::Plain,
-    };
-    let config =
-        WebSocketConfig::default().max_message_size(Some(MAX_BODY)).max_frame_size(Some(MAX_BODY));
-    let opened = connect_async_tls_with_config(request, Some(config), true, Some(connector)).await;
+    let opened = plan.http.upgrade(plan.endpoint.expose_url(), plan.headers.clone()).await;
+    let limits = Limits::default().max_payload_len(Some(MAX_BODY));
     match opened {
-        Ok((socket, _)) => Ok(socket),
-        Err(Error::Tls(_)) => Err(Lost::Unmade(NoAnswer::Tls)),
-        Err(Error::Http(response)) => {
-            let (parts, body) = response.into_parts();
-            let status = Some(parts.status.as_u16());
-            let body = body.unwrap_or_default().into();
-            Err(Lost::Refused(Raw { status, headers: parts.headers, body, first_id: None }))
-        }
-        Err(_) => Err(unmade),
+        Ok(stream) => Ok(ClientBuilder::new().limits(limits).take_over(stream)),
+        Err(Received::Answer(raw)) => Err(Lost::Refused(raw)),
+        Err(Received::Nothing(why @ (NoAnswer::Dns | NoAnswer::Tls))) => Err(Lost::Unmade(why)),
+        Err(_) => Err(Lost::Unmade(NoAnswer::Connect)),
     }
-}
-
-/// With the provider named: the process may have none, or two to choose from, and rustls panics on either.
-fn tls() -> Option<rustls::ClientConfig> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().ok()?;
-    Some(builder.with_platform_verifier().ok()?.with_no_client_auth())
 }
 
 /// Sends the question for the chain, and once it is answered what callers ask.
@@ -261,7 +233,7 @@ async fn write(
             continue;
         }
         let text = lock(waiting).add(ask);
-        if sink.send(Message::Text(text)).await.is_err() {
+        if sink.send(Message::text(text)).await.is_err() {
             return broken;
         }
     }
@@ -311,16 +283,16 @@ impl<E: Ear> Reader<'_, E> {
             };
             heard = time.now();
             let lost = match message {
-                Some(Ok(Message::Text(text))) => self.text(text),
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => None,
-                Some(Ok(Message::Binary(_) | Message::Frame(_))) => self.unreadable(),
-                Some(Ok(Message::Close(frame))) => {
-                    let code = frame.map(|frame| frame.code.into());
-                    Some(Lost::Broken(NoAnswer::Closed(code)))
-                }
-                Some(Err(Error::Capacity(CapacityError::MessageTooLong { .. }))) => {
-                    Some(Lost::TooLong)
-                }
+                Some(Ok(message)) if message.is_text() => self.text(message),
+                Some(Ok(message)) if message.is_ping() || message.is_pong() => None,
+                Some(Ok(message)) => match message.as_close() {
+                    Some((code, _)) => {
+                        let code = (code != CloseCode::NO_STATUS_RECEIVED).then(|| code.into());
+                        Some(Lost::Broken(NoAnswer::Closed(code)))
+                    }
+                    None => self.unreadable(),
+                },
+                Some(Err(Error::PayloadTooLong { .. })) => Some(Lost::TooLong),
                 Some(Err(_)) | None => Some(Lost::Broken(NoAnswer::Closed(None))),
             };
             if let Some(lost) = lost {
@@ -329,13 +301,15 @@ impl<E: Ear> Reader<'_, E> {
         }
     }
 
-    fn text(&mut self, text: Utf8Bytes) -> Option<Lost> {
-        match Frame::read(&text) {
+    fn text(&mut self, message: Message) -> Option<Lost> {
+        let frame = Frame::read(message.as_text().unwrap_or_default());
+        let text = Bytes::from(message.into_payload());
+        match frame {
             Frame::Answer { id, .. } if !self.is_checked() => {
                 if id.is_some_and(|id| id != self.check) {
                     return self.unreadable();
                 }
-                let raw = Raw::message(text.into(), self.check);
+                let raw = Raw::message(text, self.check);
                 match Told::by(&raw.body, self.plan.chain) {
                     Told::Right => self.checked.send_replace(true),
                     Told::Wrong(found) => return Some(Lost::WrongChain(found)),
@@ -348,7 +322,7 @@ impl<E: Ear> Reader<'_, E> {
                     Some((first, entry)) => {
                         waiting.subscribed |= entry.for_heads && !is_error;
                         // Whoever asked may have left.
-                        let raw = Raw::message(text.into(), first);
+                        let raw = Raw::message(text, first);
                         let _ = entry.answer.send(Some(Received::Answer(raw)));
                     }
                     // Late: nobody waits for it any more.

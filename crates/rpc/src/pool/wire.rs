@@ -81,15 +81,19 @@ pub(crate) struct Http {
 impl Http {
     /// `None` if the machine's TLS set-up cannot be used.
     pub(crate) fn new(connect: Duration) -> Option<Self> {
-        let client = reqwest::Client::builder()
-            .connect_timeout(connect)
-            .redirect(reqwest::redirect::Policy::none())
-            // What is sent again, and where, is decided above.
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .build()
-            .ok()?;
+        let client = builder(connect).build().ok()?;
         Some(Self { client, max_body: MAX_BODY })
+    }
+
+    /// The same, for connections that become WebSockets. They are used for nothing else, and HTTP/2 has no way to become
+    /// one, so that none must be negotiated.
+    pub(crate) fn for_websockets(connect: Duration) -> Option<Self> {
+        let client = builder(connect).http1_only().pool_max_idle_per_host(0).build().ok()?;
+        Some(Self { client, max_body: MAX_BODY })
+    }
+
+    pub(crate) fn client(&self) -> &reqwest::Client {
+        &self.client
     }
 
     /// Sends one body. Ends by itself only when the other side does something: the caller sets the deadline.
@@ -101,10 +105,14 @@ impl Http {
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .headers(headers)
             .body(body);
-        let mut response = match request.send().await {
-            Ok(response) => response,
-            Err(error) => return Received::Nothing(why(&error)),
-        };
+        match request.send().await {
+            Ok(response) => self.receive(response).await,
+            Err(error) => Received::Nothing(why(&error)),
+        }
+    }
+
+    /// Reads an answer to its end.
+    pub(crate) async fn receive(&self, mut response: reqwest::Response) -> Received {
         let status = Some(response.status().as_u16());
         let headers = std::mem::take(response.headers_mut());
         let mut body = BytesMut::new();
@@ -128,8 +136,17 @@ impl Http {
     }
 }
 
+fn builder(connect: Duration) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .connect_timeout(connect)
+        .redirect(reqwest::redirect::Policy::none())
+        // What is sent again, and where, is decided above.
+        .retry(reqwest::retry::never())
+        .referer(false)
+}
+
 /// The error itself is not kept: it quotes the URL.
-fn why(error: &reqwest::Error) -> NoAnswer {
+pub(crate) fn why(error: &reqwest::Error) -> NoAnswer {
     if !error.is_connect() {
         return NoAnswer::Reset;
     }

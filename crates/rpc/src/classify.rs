@@ -41,8 +41,11 @@ const PARSE_ERROR: i64 = -32_700;
 #[must_use]
 pub fn classify(reply: &Reply<'_>, ctx: &CallContext<'_>, rules: &Rules) -> Verdict {
     match *reply {
-        Reply::None(NoAnswer::Deadline) => Verdict::new(Category::Timeout, Reason::NoAnswer),
-        Reply::None(_) => Verdict::new(Category::Network, Reason::NoAnswer),
+        Reply::None(why) => {
+            let is_late = matches!(why, NoAnswer::Deadline);
+            let category = if is_late { Category::Timeout } else { Category::Network };
+            Verdict::new(category, Reason::NoAnswer(why))
+        }
         Reply::Http { status, headers, body } => {
             Answer { status: Some(status), headers, ctx, rules }.judge(body)
         }

@@ -14,12 +14,37 @@ pub enum NoAnswer {
     Connect,
     /// The TLS handshake failed.
     Tls,
+    /// Its certificate is for another name, has expired, or is from nobody whom this machine trusts.
+    Certificate,
     /// The connection broke before or while the answer arrived.
     Reset,
     /// The body ended early.
     CutBody,
     /// The WebSocket closed, with its code if it sent one.
     Closed(Option<u16>),
+}
+
+impl NoAnswer {
+    /// Whether there surely was no connection, and so nothing was sent.
+    pub(crate) fn never_left(self) -> bool {
+        matches!(self, Self::Dns | Self::Connect | Self::Tls | Self::Certificate)
+    }
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deadline => "no answer in time",
+            Self::Dns => "its name is not known",
+            Self::Connect => "no connection",
+            Self::Tls => "no TLS connection",
+            Self::Certificate => "its certificate is not trusted",
+            Self::Reset => "the connection broke",
+            Self::CutBody => "half an answer",
+            Self::Closed(None) => "its WebSocket ended",
+            Self::Closed(Some(code)) => return write!(f, "it closed its WebSocket with {code}"),
+        })
+    }
 }
 
 /// The headers that say something about the endpoint.

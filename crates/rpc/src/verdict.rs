@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::reply::NoAnswer;
+
 use serde::Deserialize;
 
 /// What kind of answer it was. Each kind has one consequence for the breaker and one for the call.
@@ -112,8 +114,8 @@ pub enum RangeHint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// No answer arrived.
-    NoAnswer,
+    /// No answer arrived, and why.
+    NoAnswer(NoAnswer),
     /// A result, and nothing against it.
     Result,
     /// `null` for a block that this endpoint must have.
@@ -131,7 +133,7 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoAnswer => "no answer",
+            Self::NoAnswer(why) => return why.fmt(f),
             Self::Result => "result",
             Self::NullBlock => "null for a known block",
             Self::Shape => "malformed",

@@ -230,8 +230,7 @@ impl Shared {
             Received::Nothing(nothing) => {
                 let (verdict, _) =
                     self.judge_text(target, call, &call.id_text, &Reply::None(*nothing));
-                let never_left =
-                    matches!(nothing, NoAnswer::Dns | NoAnswer::Connect | NoAnswer::Tls);
+                let never_left = nothing.never_left();
                 (verdict, None, never_left)
             }
         };

@@ -206,7 +206,7 @@ async fn open(plan: &Plan) -> Result<Socket, Lost> {
     match opened {
         Ok(stream) => Ok(ClientBuilder::new().limits(limits).take_over(stream)),
         Err(Received::Answer(raw)) => Err(Lost::Refused(raw)),
-        Err(Received::Nothing(why @ (NoAnswer::Dns | NoAnswer::Tls))) => Err(Lost::Unmade(why)),
+        Err(Received::Nothing(why)) if why.never_left() => Err(Lost::Unmade(why)),
         Err(_) => Err(Lost::Unmade(NoAnswer::Connect)),
     }
 }

@@ -157,6 +157,13 @@ pub(crate) fn why(error: &reqwest::Error) -> NoAnswer {
             return NoAnswer::Dns;
         }
         if let Some(io) = inner.downcast_ref::<std::io::Error>()
+            && io
+                .get_ref()
+                .is_some_and(|tls| tls.to_string().starts_with("invalid peer certificate"))
+        {
+            return NoAnswer::Certificate;
+        }
+        if let Some(io) = inner.downcast_ref::<std::io::Error>()
             && io.get_ref().is_some_and(|tls| tls.to_string().contains("TLS") || is_tls(tls))
         {
             return NoAnswer::Tls;

@@ -264,6 +264,7 @@ fn no_answer_is_a_timeout_by_our_clock_and_else_the_network() {
         NoAnswer::Dns,
         NoAnswer::Connect,
         NoAnswer::Tls,
+        NoAnswer::Certificate,
         NoAnswer::Reset,
         NoAnswer::CutBody,
         NoAnswer::Closed(None),

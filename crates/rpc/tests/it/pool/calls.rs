@@ -308,9 +308,9 @@ async fn connections_that_fail_are_network_errors_of_their_kind() {
     let node = node().start().await.unwrap();
     node.door(Door::TlsGarbage).await;
     for (url, want) in [
-        (node.https_url(), "no answer"),
-        ("http://no-such-host.invalid/".to_owned(), "no answer"),
-        ("http://127.0.0.1:1/".to_owned(), "no answer"),
+        (node.https_url(), "no TLS connection"),
+        ("http://no-such-host.invalid/".to_owned(), "its name is not known"),
+        ("http://127.0.0.1:1/".to_owned(), "no connection"),
     ] {
         let time = ManualTime::new();
         let other = super::support::node().start().await.unwrap();

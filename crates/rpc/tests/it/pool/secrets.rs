@@ -41,8 +41,7 @@ async fn every_way_to_fail_keeps_url_and_headers_to_itself() {
         on("eth_chainId").answer(MARK),
     ];
     let heard = Heard::default();
-    let _metrics = metrics::set_default_local_recorder(&heard);
-    let _traces = tracing::subscriber::set_default(heard.clone());
+    let _listening = heard.listen();
     let mut shown = String::new();
     for rule in rules {
         let node = node().rule(rule).start().await.unwrap();

@@ -17,3 +17,4 @@ pub mod rpc;
 pub mod soak;
 pub mod speed;
 pub mod subjects;
+pub mod tasks;

@@ -22,8 +22,19 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 use crate::clock::processor_time;
 use crate::subjects::{Rules, open_breaker, recloser_of, rs_of, tower_layer};
 
-/// So many calls, one after the other.
-pub type Work = Box<dyn Fn(u64) + Sync>;
+/// Calls through one breaker.
+pub enum Work {
+    /// So many, one after the other, on the thread that asks for them.
+    Thread(Box<dyn Fn(u64) + Sync>),
+    /// So many callers with so many calls each, on threads of its own, and the processor time of all.
+    Process(Box<dyn Fn(usize, u64) -> Duration + Sync>),
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if matches!(self, Self::Thread(_)) { "Thread" } else { "Process" })
+    }
+}
 
 /// What calls go through, and how they end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +66,23 @@ pub enum Watch {
 const MANY: u16 = 1_000;
 
 /// A cooldown that outlasts every measurement.
-const LONG: Duration = Duration::from_secs(600);
+pub(crate) const LONG: Duration = Duration::from_secs(600);
 
 /// The processor time a thread, when `threads` make so many calls each.
 pub fn run(work: &Work, threads: usize, calls: u64) -> Duration {
-    let times = at_once(threads, || processor_time(|| work(calls)));
-    times.iter().sum::<Duration>().div_f64(threads as f64)
+    let all = match work {
+        Work::Thread(work) => at_once(threads, || processor_time(|| work(calls))).iter().sum(),
+        Work::Process(work) => work(threads, calls),
+    };
+    all.div_f64(threads as f64)
+}
+
+/// Allocations of so many calls on one thread; `None` where they are made on others, which nobody counts.
+pub fn allocations(work: &Work, calls: u64) -> Option<u64> {
+    let Work::Thread(work) = work else { return None };
+    // Once before: what is made at the first call is not made at each.
+    work(calls);
+    Some(allocation_counter::measure(|| work(calls)).count_total)
 }
 
 /// Nanoseconds of processor time a call.
@@ -91,7 +113,7 @@ fn at_once<T: Send>(threads: usize, f: impl Fn() -> T + Sync) -> Vec<T> {
 
 /// As large as the answer, so that both travel in registers and no copy of theirs is measured.
 #[derive(Clone, Copy, Debug)]
-struct Failed(u64);
+pub(crate) struct Failed(u64);
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,7 +127,7 @@ impl std::error::Error for Failed {}
 ///
 /// Never inlined, since no upstream is: without a breaker a call would vanish, and every ratio to it with it.
 #[inline(never)]
-fn upstream(scenario: Scenario, i: u64) -> Result<u64, Failed> {
+pub(crate) fn upstream(scenario: Scenario, i: u64) -> Result<u64, Failed> {
     if scenario == Scenario::FifthFails && i.is_multiple_of(5) {
         Err(Failed(i))
     } else {
@@ -126,16 +148,16 @@ fn spin<T, E>(calls: u64, mut call: impl FnMut(u64) -> Result<T, E>) {
 /// No breaker at all.
 #[must_use]
 pub fn unguarded(scenario: Scenario) -> Work {
-    Box::new(move |calls| {
+    Work::Thread(Box::new(move |calls| {
         spin(calls, |i| upstream(scenario, i));
-    })
+    }))
 }
 
-fn in_a_row(scenario: Scenario) -> u16 {
+pub(crate) fn in_a_row(scenario: Scenario) -> u16 {
     if scenario == Scenario::FifthFails { MANY } else { 5 }
 }
 
-fn our_rules(scenario: Scenario, watch: Watch) -> Config {
+pub(crate) fn our_rules(scenario: Scenario, watch: Watch) -> Config {
     let cfg = Config {
         failure_threshold: in_a_row(scenario),
         cooldown: LONG,
@@ -154,19 +176,26 @@ fn our_rules(scenario: Scenario, watch: Watch) -> Config {
     }
 }
 
-fn ours_with<C: Clock + 'static>(breaker: Breaker<C>, scenario: Scenario) -> Work {
-    match scenario {
-        Scenario::OpenReject => breaker.trip(None, fusebox_breaker::Cause::Manual),
-        Scenario::HalfOpenBusy => {
-            breaker.trip(Some(breaker.clock().now()), fusebox_breaker::Cause::Manual);
-            // Leaked: the slot stays taken for the breaker's whole life.
-            std::mem::forget(breaker.try_acquire().expect("due"));
+impl Scenario {
+    /// Brings one of ours into it.
+    pub(crate) fn bring<C: Clock>(self, breaker: &Breaker<C>) {
+        match self {
+            Self::OpenReject => breaker.trip(None, fusebox_breaker::Cause::Manual),
+            Self::HalfOpenBusy => {
+                breaker.trip(Some(breaker.clock().now()), fusebox_breaker::Cause::Manual);
+                // Leaked: the slot stays taken for the breaker's whole life.
+                std::mem::forget(breaker.try_acquire().expect("due"));
+            }
+            Self::ClosedOk | Self::FifthFails => {}
         }
-        Scenario::ClosedOk | Scenario::FifthFails => {}
     }
-    Box::new(move |calls| {
+}
+
+fn ours_with<C: Clock + 'static>(breaker: Breaker<C>, scenario: Scenario) -> Work {
+    scenario.bring(&breaker);
+    Work::Thread(Box::new(move |calls| {
         spin(calls, |i| breaker.call(|| upstream(scenario, i)));
-    })
+    }))
 }
 
 /// Ours, on the system's clock.
@@ -190,32 +219,16 @@ pub fn ours_cached(scenario: Scenario, watch: Watch) -> Work {
     )
 }
 
-/// Ours, with owned permits, as asynchronous callers hold them.
+/// Only the end of good calls in closed, by several threads; their permits are taken outside the measurement.
 #[must_use]
-pub fn ours_async() -> Work {
-    let breaker = std::sync::Arc::new(
-        Breaker::new(our_rules(Scenario::ClosedOk, Watch::Streaks), SystemClock)
-            .expect("valid rules"),
-    );
-    Box::new(move |calls| {
-        runtime().block_on(async {
-            let mut good = 0;
-            for i in 0..calls {
-                let call = breaker.call_async(|| async { upstream(Scenario::ClosedOk, i) });
-                good += u64::from(call.await.is_ok());
-            }
-            black_box(good);
-        });
-    })
-}
-
-/// Only the end of good calls in closed; their permits are taken outside the measurement.
-#[must_use]
-pub fn settle_only(calls: usize) -> Duration {
-    let breaker = Breaker::new(our_rules(Scenario::ClosedOk, Watch::Streaks), SystemClock)
+pub fn settle_only(watch: Watch, threads: usize, calls: usize) -> Duration {
+    let breaker = Breaker::new(our_rules(Scenario::ClosedOk, watch), SystemClock)
         .expect("the rules are valid");
-    let permits: Vec<_> = (0..calls).map(|_| breaker.try_acquire().expect("closed")).collect();
-    processor_time(|| permits.into_iter().for_each(|permit| permit.settle(Outcome::Success)))
+    let times = at_once(threads, || {
+        let permits: Vec<_> = (0..calls).map(|_| breaker.try_acquire().expect("closed")).collect();
+        processor_time(|| permits.into_iter().for_each(|permit| permit.settle(Outcome::Success)))
+    });
+    times.iter().sum::<Duration>().div_f64(threads as f64)
 }
 
 /// Each peer that can be brought into the scenario, by its package.
@@ -226,7 +239,7 @@ pub fn peers(scenario: Scenario, watch: Watch) -> Vec<(&'static str, Work)> {
         Watch::Count => Rules::Count,
         Watch::Time => Rules::Time,
         // Only tower-resilience has slow calls; they cannot be had without a rate.
-        Watch::Slow => return Vec::new(),
+        Watch::Slow => Rules::Slow,
     };
     let mut peers: Vec<(&'static str, Work)> = Vec::new();
     if scenario != Scenario::HalfOpenBusy {
@@ -249,9 +262,9 @@ fn failsafe_work(scenario: Scenario, rules: Rules) -> Option<Work> {
                     .is_err_and(|e| matches!(e, failsafe::Error::Inner(())))
                 {}
             }
-            Some(Box::new(move |calls| {
+            Some(Work::Thread(Box::new(move |calls| {
                 spin(calls, |i| breaker.call(|| upstream(scenario, i)));
-            }))
+            })))
         }};
     }
     let wait = backoff::constant(LONG);
@@ -259,8 +272,8 @@ fn failsafe_work(scenario: Scenario, rules: Rules) -> Option<Work> {
         Rules::Consecutive(failures) => {
             with!(failure_policy::consecutive_failures(failures.into(), wait))
         }
-        // It has no window of calls.
-        Rules::Count => None,
+        // It has no window of calls, and no slow ones.
+        Rules::Count | Rules::Slow => None,
         Rules::Time => with!(failure_policy::success_rate_over_time_window(
             0.5,
             20,
@@ -280,9 +293,9 @@ fn recloser_work(scenario: Scenario, rules: Rules) -> Option<Work> {
             .is_err_and(|e| matches!(e, recloser::Error::Inner(())))
         {}
     }
-    Some(Box::new(move |calls| {
+    Some(Work::Thread(Box::new(move |calls| {
         spin(calls, |i| breaker.call(|| upstream(scenario, i)));
-    }))
+    })))
 }
 
 fn rs_work(scenario: Scenario, rules: Rules) -> Option<Work> {
@@ -290,9 +303,9 @@ fn rs_work(scenario: Scenario, rules: Rules) -> Option<Work> {
     if scenario == Scenario::OpenReject {
         breaker.force_open();
     }
-    Some(Box::new(move |calls| {
+    Some(Work::Thread(Box::new(move |calls| {
         spin(calls, |i| breaker.call(|| upstream(scenario, i)));
-    }))
+    })))
 }
 
 fn tower_work(scenario: Scenario, rules: Rules) -> Work {
@@ -303,7 +316,7 @@ fn tower_work(scenario: Scenario, rules: Rules) -> Work {
     }
     // A service is cloned by each caller.
     let service = std::sync::Mutex::new(service);
-    Box::new(move |calls| {
+    Work::Thread(Box::new(move |calls| {
         let mut service = service.lock().expect("nothing panics here").clone();
         runtime().block_on(async {
             let mut good = 0;
@@ -314,7 +327,7 @@ fn tower_work(scenario: Scenario, rules: Rules) -> Work {
             }
             black_box(good);
         });
-    })
+    }))
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -322,4 +335,36 @@ fn runtime() -> tokio::runtime::Runtime {
         .enable_time()
         .build()
         .expect("a runtime without sockets")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_allocates_nothing_whatever_happens() {
+        for scenario in
+            [Scenario::ClosedOk, Scenario::FifthFails, Scenario::OpenReject, Scenario::HalfOpenBusy]
+        {
+            for watch in [Watch::Streaks, Watch::Count, Watch::Time, Watch::Slow] {
+                for work in [ours(scenario, watch), ours_cached(scenario, watch)] {
+                    assert_eq!(allocations(&work, 2_000), Some(0), "{scenario:?}, {watch:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_rule_has_a_peer_and_every_caller_gets_through() {
+        for scenario in [Scenario::ClosedOk, Scenario::FifthFails, Scenario::OpenReject] {
+            for watch in [Watch::Streaks, Watch::Count, Watch::Time, Watch::Slow] {
+                assert!(!peers(scenario, watch).is_empty(), "{watch:?}");
+                let subjects = crate::tasks::subjects(scenario, watch);
+                assert!(subjects.len() >= 4, "ours and another, in two ways: {watch:?}");
+                for (name, work) in subjects {
+                    assert!(!run(&work, 2, 100).is_zero(), "{name}, {scenario:?}, {watch:?}");
+                }
+            }
+        }
+    }
 }

@@ -37,11 +37,15 @@ pub enum Rules {
     Count,
     /// Half of the calls of the last [`Rules::PERIOD`], at least 20.
     Time,
+    /// The same, and half of them slow too.
+    Slow,
 }
 
 impl Rules {
     /// Five failures in a row.
     pub const FIVE: Self = Self::Consecutive(5);
+    /// What is slow.
+    pub const SLOW: Duration = Duration::from_secs(1);
     /// How far a time window looks back.
     pub const PERIOD: Duration = Duration::from_millis(200);
 }
@@ -117,6 +121,14 @@ pub fn our_rules(rules: Rules) -> Config {
         Rules::Time => {
             let window = TimeWindow { period: Rules::PERIOD, ..TimeWindow::default() };
             Config { time_window: Some(window), ..cfg }
+        }
+        Rules::Slow => {
+            let window = TimeWindow {
+                period: Rules::PERIOD,
+                slow_percent: Some(50),
+                ..TimeWindow::default()
+            };
+            Config { time_window: Some(window), slow_call: Some(Rules::SLOW), ..cfg }
         }
     }
 }
@@ -251,8 +263,8 @@ fn failsafe_subject(rules: Rules) -> Option<Box<dyn Subject>> {
         Rules::Consecutive(failures) => {
             with!(failure_policy::consecutive_failures(failures.into(), wait))
         }
-        // Its rate is over time alone.
-        Rules::Count => None,
+        // Its rate is over time alone, and of failures.
+        Rules::Count | Rules::Slow => None,
         Rules::Time => {
             with!(failure_policy::success_rate_over_time_window(0.5, 20, Rules::PERIOD, wait))
         }
@@ -282,7 +294,7 @@ pub fn recloser_of(rules: Rules, open_wait: Duration) -> Option<Recloser> {
             Some(custom.closed_len(usize::from(failures) - 1).error_rate_closed(1.0).build())
         }
         Rules::Count => Some(custom.closed_len(100).error_rate_closed(0.5).build()),
-        Rules::Time => None,
+        Rules::Time | Rules::Slow => None,
     }
 }
 
@@ -334,7 +346,7 @@ pub fn rs_of<E: std::error::Error + 'static>(
                 .consecutive_failures(u64::MAX)
                 .build(),
         ),
-        Rules::Time => None,
+        Rules::Time | Rules::Slow => None,
     }
 }
 
@@ -369,6 +381,11 @@ pub fn tower_layer(
         Rules::Time => builder
             .sliding_window_type(SlidingWindowType::TimeBased)
             .sliding_window_duration(Rules::PERIOD),
+        Rules::Slow => builder
+            .sliding_window_type(SlidingWindowType::TimeBased)
+            .sliding_window_duration(Rules::PERIOD)
+            .slow_call_duration_threshold(Rules::SLOW)
+            .slow_call_rate_threshold(0.5),
     };
     builder.build().expect("the rules are valid")
 }

@@ -213,6 +213,9 @@ impl Answer<'_> {
                 None => self.ctx.class() == MethodClass::Logs,
             };
             verdict.range = range::offered(parts, about_blocks);
+            if verdict.lack == Some(Lack::Batch) {
+                verdict.max_batch = range::longest(parts);
+            }
         }
         if verdict.category.takes_hint() {
             let resets = verdict.category == Category::RateLimit;

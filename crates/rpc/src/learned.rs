@@ -115,14 +115,14 @@ impl Learned {
     }
 }
 
-/// How many calls an endpoint takes in one batch. Learned as ranges are: by halving, since few say a number.
+/// How many calls an endpoint takes in one batch. Learned as ranges are: by what it says, or by halving.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BatchLimit(Learned);
 
 impl BatchLimit {
-    /// A batch of so many calls was refused for being one, or for its length.
-    pub(crate) fn refused(&mut self, calls: usize, now: Duration) {
-        self.0.refused(Some(Lack::Range), None, span(calls), now);
+    /// A batch of so many calls was refused for being one, or for its length, of which `most` was named.
+    pub(crate) fn refused(&mut self, calls: usize, most: Option<u64>, now: Duration) {
+        self.0.refused(Some(Lack::Range), most.map(RangeHint::Max), span(calls), now);
     }
 
     /// A batch of so many calls was served.

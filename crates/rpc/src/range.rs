@@ -37,16 +37,14 @@ const REACH: usize = 8;
 /// The range offered by an error: one with both ends, if it names one, else, if `wants_max`, the longest it allows.
 pub(crate) fn offered(parts: &ErrorParts, wants_max: bool) -> Option<RangeHint> {
     let named = parts.suggested.as_ref().and_then(|(from, to)| blocks(from, to));
-    named.or_else(|| parts.texts.iter().find_map(|text| pair(text).or_else(|| span(text)))).or_else(
-        || {
-            parts
-                .texts
-                .iter()
-                .filter(|_| wants_max)
-                .find_map(|text| maximum(text))
-                .map(RangeHint::Max)
-        },
-    )
+    named
+        .or_else(|| parts.texts.iter().find_map(|text| pair(text).or_else(|| span(text))))
+        .or_else(|| longest(parts).filter(|_| wants_max).map(RangeHint::Max))
+}
+
+/// The most of something that an error says is allowed.
+pub(crate) fn longest(parts: &ErrorParts) -> Option<u64> {
+    parts.texts.iter().find_map(|text| maximum(text))
 }
 
 fn blocks(from: &str, to: &str) -> Option<RangeHint> {
@@ -124,6 +122,11 @@ mod tests {
     #[test]
     fn a_maximum_is_found_in_the_words_of_many_providers() {
         for (text, max) in [
+            ("batch limit 100 exceeded: 142 requests given", 100),
+            ("Batch of more than 3 requests are not allowed on free tier", 3),
+            ("Exceeded max limit of 50", 50),
+            ("batch size 150 is over the limit of 100", 100),
+            ("Batch size is too large. Max batch size: 20", 20),
             ("eth_getLogs is limited to a 10,000 range", 10_000),
             ("eth_getLogs range is too large, max is 1k blocks", 1_000),
             ("range 1000000 exceeds limit of 10000", 10_000),

@@ -153,6 +153,8 @@ pub struct Verdict {
     pub hint: Option<Duration>,
     /// With [`Category::Capability`]: the range it would serve.
     pub range: Option<RangeHint>,
+    /// With [`Lack::Batch`]: how many calls it takes in one, if it says so.
+    pub max_batch: Option<u64>,
     /// With [`Category::Capability`]: what it cannot do, if its words tell.
     pub lack: Option<Lack>,
     /// Whether the breaker counts it.
@@ -171,6 +173,7 @@ impl Verdict {
             category,
             hint: None,
             range: None,
+            max_batch: None,
             lack: None,
             penalty: category.is_failure(),
             soft: false,

@@ -174,7 +174,8 @@ impl Pool {
             let too_many =
                 |tried: &Tried| matches!(tried.verdict.lack, Some(Lack::Batch | Lack::Request));
             if judged.iter().all(too_many) {
-                target.state.known().batches.refused(count, now);
+                let most = judged.iter().find_map(|tried| tried.verdict.max_batch);
+                target.state.known().batches.refused(count, most, now);
                 piece.into_iter().rev().for_each(|at| unsent.push_front(at));
                 continue;
             }

@@ -237,6 +237,27 @@ async fn a_batch_that_is_too_large_goes_in_pieces_and_so_do_later_ones() {
 }
 
 #[tokio::test]
+async fn a_length_that_is_named_is_the_length_of_the_pieces() {
+    for (words, first, later) in [
+        ("batch limit 4 exceeded: 10 requests given", &[10, 4, 4, 2][..], &[4, 4, 2][..]),
+        // What was refused already is not tried again.
+        ("batch too large, max is 10", &[10, 5, 2, 2, 2, 3, 1], &[3, 3, 4]),
+    ] {
+        let error =
+            json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32000, "message": words } });
+        let refusal = HttpReply::new(200).body(error.to_string());
+        let a = node().rule(on("eth_call").batch_cap(4, refusal)).start().await.unwrap();
+        let pool = of(&ManualTime::new(), &[("a", &a)]).build().unwrap();
+        warm(&pool, &["a"]).await;
+        let calls: Vec<_> = (0..10).map(|n| ("eth_call", json!([{ "n": n }, "latest"]))).collect();
+        assert!(batch(&pool.client(), &calls).await.iter().all(Result::is_ok));
+        assert_eq!(pieces(&a), first, "{words}");
+        batch(&pool.client(), &calls).await;
+        assert_eq!(&pieces(&a)[first.len()..], later, "{words}");
+    }
+}
+
+#[tokio::test]
 async fn what_no_piece_gets_an_answer_to_goes_elsewhere_together() {
     let a = node().rule(four_at_most()).start().await.unwrap();
     let b = node().start().await.unwrap();

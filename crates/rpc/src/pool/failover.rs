@@ -28,7 +28,7 @@ const LONE_BACKOFF: Duration = Duration::from_millis(100);
 const LONE_JITTER: u64 = 20;
 
 /// How often a selection may be lost to other calls (the last slot, the last token) before the call is turned away.
-const MAX_RACES: usize = 8;
+pub(super) const MAX_RACES: usize = 8;
 
 /// A call under way.
 #[derive(Debug)]
@@ -85,10 +85,11 @@ impl<'p> Run<'p> {
                 Pick::Ask { index, wait } => self.ask(index, wait).await,
                 Pick::Split { index, limit } => match self.split(index, limit).await {
                     Ok(payload) => Some(Ended::Answer(payload)),
-                    Err(tried) => {
+                    Err(Some(tried)) => {
                         self.tried.insert(index);
-                        tried.and_then(|tried| self.learn_from(index, tried))
+                        self.learn_from(index, tried)
                     }
+                    Err(None) => self.lost_race(index),
                 },
                 Pick::LastResort { index } => {
                     let tried = self.attempt(index, Held::default()).await;
@@ -182,7 +183,7 @@ impl<'p> Run<'p> {
     }
 
     /// Whether nobody else was or could be asked.
-    fn is_lone(&self, index: usize) -> bool {
+    pub(super) fn is_lone(&self, index: usize) -> bool {
         let shared = &self.pool.shared;
         let usable = |i: usize| shared.targets[i].standing(self.call.class).is_usable();
         let mut others = shared.eligible(&self.pool.options).into_iter().filter(|i| *i != index);

@@ -17,6 +17,7 @@ use super::call::Call;
 use super::ending::Ended;
 use super::error::PoolError;
 use super::failover::Run;
+use super::note::draw;
 use super::servers::lock;
 
 /// How many filters are remembered; of more, the one that has been idle longest is forgotten. A megabyte or so.
@@ -34,7 +35,6 @@ pub(crate) struct Filters(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    made: u64,
     by_id: BTreeMap<String, Filter>,
 }
 
@@ -55,8 +55,8 @@ impl Filters {
                 known.by_id.remove(&id);
             }
         }
-        known.made += 1;
-        let id = format!("{:#x}", known.made);
+        // Not counted: a number of an earlier process would name another caller's filter in this one.
+        let id = format!("{:#x}", u128::from(draw()) << 64 | u128::from(draw()));
         known.by_id.insert(id.clone(), Filter { index, theirs, used: now });
         id
     }
@@ -130,6 +130,13 @@ mod tests {
         assert_eq!(filters.get(&id, at(899)), Some((3, "0x1".to_owned())));
         assert_eq!(filters.get(&id, at(899 + 899)), Some((3, "0x1".to_owned())));
         assert_eq!(filters.get(&id, at(899 + 899 + 900)), None);
+    }
+
+    #[test]
+    fn an_id_of_an_earlier_process_is_nobodys() {
+        let first = || Filters::default().add(0, String::new(), Tick::ZERO);
+        let ids: std::collections::BTreeSet<String> = (0..100).map(|_| first()).collect();
+        assert_eq!(ids.len(), 100);
     }
 
     #[test]

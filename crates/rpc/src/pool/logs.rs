@@ -5,6 +5,7 @@
 //! has.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use alloy::rpc::json_rpc::ResponsePayload;
 use serde_json::Value;
@@ -13,18 +14,18 @@ use serde_json::value::RawValue;
 use super::answer::{Payload, refusal};
 use super::attempt::Tried;
 use super::call::Call;
-use super::failover::Run;
+use super::failover::{MAX_RACES, Run};
 use super::target::Target;
 use super::time::since_origin;
 use crate::span::{BlockSpan, MAX_CHUNKS, merge_logs};
-use crate::verdict::Category;
+use crate::verdict::{Category, Reason, Verdict};
 
 /// JSON-RPC's "invalid params": what to say to a range that would need too many pieces.
 const INVALID_PARAMS: i64 = -32_602;
 
 impl Run<'_> {
     /// Asks one endpoint for the logs in pieces of at most `limit` blocks. `Err` if it does not see it through, with the
-    /// attempt that ended it, if one did.
+    /// attempt that ended it; without one where it may not be asked now, and whoever looks again finds out why.
     pub(crate) async fn split(
         &mut self,
         index: usize,
@@ -41,6 +42,11 @@ impl Run<'_> {
             let call = self.piece(piece, piece.to() == span.to());
             let tried = self.one_piece(target, &call).await.ok_or(None)?;
             match (tried.verdict.category, tried.payload) {
+                // Where nobody else is left its pause is waited for, if that fits: by the next look at it.
+                (Category::RateLimit, payload) if self.is_lone(index) => {
+                    self.answer = payload.or(self.answer.take());
+                    pieces.push_front(piece);
+                }
                 (Category::Success, Some(ResponsePayload::Success(logs))) => results.push(logs),
                 (Category::Capability, payload) => {
                     let max = self.max_blocks(target).filter(|max| *max < piece.blocks());
@@ -65,9 +71,16 @@ impl Run<'_> {
                 (_, payload) => return Err(Some(Tried { payload, ..tried })),
             }
         }
-        let merged = merge_logs(results.iter().map(|logs| logs.get())).ok_or(None)?;
-        let merged = RawValue::from_string(merged).map_err(|_| None)?;
-        Ok(ResponsePayload::Success(merged))
+        let merged = merge_logs(results.iter().map(|logs| logs.get()));
+        match merged.and_then(|merged| RawValue::from_string(merged).ok()) {
+            Some(merged) => Ok(ResponsePayload::Success(merged)),
+            None => Err(Some(Tried {
+                verdict: Verdict::new(Category::Server, Reason::Shape),
+                payload: None,
+                never_left: false,
+                elapsed: Duration::ZERO,
+            })),
+        }
     }
 
     /// The call for one piece. The last one keeps the end that the caller named: "latest" may have moved on.
@@ -80,19 +93,26 @@ impl Run<'_> {
         self.call.with_params(&params)
     }
 
+    /// When it is its turn, if that is soon. What it was promised may go to another call, so it looks more than once.
     async fn one_piece(&self, target: &Target, call: &Call) -> Option<Tried> {
         let shared = &self.pool.shared;
-        let now = shared.time.now();
-        let wait = target.wait(now);
-        let is_patient = wait <= shared.cfg.max_inline_wait && now.after(wait) < self.deadline;
-        if !is_patient {
-            return None;
+        for _ in 0..MAX_RACES {
+            let now = shared.time.now();
+            let wait = target.wait(now);
+            if wait > shared.cfg.max_inline_wait || now.after(wait) >= self.deadline {
+                return None;
+            }
+            if !wait.is_zero() {
+                shared.time.sleep_until(now.after(wait)).await;
+            }
+            if let Some(held) = self.enter(target) {
+                return Some(shared.attempt(target, call, held, self.deadline).await);
+            }
+            if !target.standing(call.class).is_usable() {
+                return None;
+            }
         }
-        if !wait.is_zero() {
-            shared.time.sleep_until(now.after(wait)).await;
-        }
-        let held = self.enter(target)?;
-        Some(shared.attempt(target, call, held, self.deadline).await)
+        None
     }
 
     fn max_blocks(&self, target: &Target) -> Option<u64> {

@@ -1,10 +1,10 @@
 //! Log queries that no endpoint serves at once.
 
-use fusebox_rpc::ManualTime;
+use fusebox_rpc::{ManualTime, PoolError, pool_error};
 use fusebox_testkit::{HttpReply, Node, RangeWording, RpcError, on};
 use serde_json::{Value, json};
 
-use super::support::{ask, node, node_error, of, warm};
+use super::support::{ask, node, node_error, of, passing, pool, warm};
 
 fn range(from: u64, to: u64) -> Value {
     json!([{ "fromBlock": format!("{from:#x}"), "toBlock": format!("{to:#x}") }])
@@ -117,4 +117,41 @@ async fn an_unsupported_method_is_asked_of_those_who_have_it() {
         assert_eq!(ask(&pool, "debug_traceCall", json!([])).await.unwrap(), "ok");
     }
     assert_eq!(without.calls("debug_traceCall").len(), 1);
+}
+
+/// Pieces that wait for each other's turn are not lost, and no call is told that a healthy node is open.
+#[tokio::test]
+async fn calls_whose_pieces_share_a_rate_all_get_their_logs() {
+    let node = capped(25, RangeWording::Alchemy).await;
+    let time = ManualTime::new();
+    let lone = json!({ "name": "a", "http": node.url(), "max_rps": 4 });
+    let pool = pool(&time).provider_with(lone).build().unwrap();
+    passing(&time, warm(&pool, &["a"])).await;
+    let asked = (0..3).map(|_| ask(&pool, "eth_getLogs", range(1, 100)));
+    for logs in passing(&time, futures_util::future::join_all(asked)).await {
+        assert_eq!(numbers(&logs.unwrap()), (1..=100).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn a_lone_node_that_is_too_busy_for_a_piece_is_waited_for() {
+    let node = capped(25, RangeWording::Alchemy).await;
+    let time = ManualTime::new();
+    let pool = of(&time, &[("a", &node)]).build().unwrap();
+    ask(&pool, "eth_getLogs", range(1, 100)).await.unwrap();
+    let busy = HttpReply::new(429).header("retry-after", "1");
+    node.add(on("eth_getLogs").every(3).http(busy));
+    let logs = passing(&time, ask(&pool, "eth_getLogs", range(1, 100))).await.unwrap();
+    assert_eq!(numbers(&logs), (1..=100).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_split_that_cannot_wait_says_why() {
+    let node = capped(25, RangeWording::Alchemy).await;
+    let time = ManualTime::new();
+    let pool = of(&time, &[("a", &node)]).build().unwrap();
+    ask(&pool, "eth_getLogs", range(1, 100)).await.unwrap();
+    node.add(on("eth_getLogs").every(2).http(HttpReply::new(429).header("retry-after", "60")));
+    let failed = passing(&time, ask(&pool, "eth_getLogs", range(1, 100))).await.unwrap_err();
+    assert_eq!(pool_error(&failed).map(PoolError::reason), Some("throttled"), "{failed}");
 }

@@ -20,6 +20,7 @@ mod metrics;
 mod mute;
 mod node;
 mod output;
+mod replay;
 mod report;
 mod rpc;
 mod run;
@@ -51,6 +52,7 @@ pub async fn execute(cli: Cli) -> eyre::Result<()> {
         Command::Run(args) => shutdown::until_stopped(|stop| run::run(args, stop)).await,
         Command::Status(args) => status::status(args).await,
         Command::Events(args) => events::events(args).await,
+        Command::Replay(args) => replay::replay(args).await,
         Command::Mute(args) => mute::mute(args).await,
         Command::Completions(args) => output::script(|out| {
             clap_complete::generate(args.shell, &mut Cli::command(), "keeper", out)

@@ -9,7 +9,7 @@ pub(crate) use operate::{
     InitArgs, MuteArgs,
 };
 pub(crate) use rpc::{RpcArgs, RpcCommand, RpcServeArgs, RpcStatusArgs};
-pub(crate) use watch::{RunArgs, StatusArgs};
+pub(crate) use watch::{ReplayArgs, RunArgs, StatusArgs};
 
 use crate::builder::cli::BuilderArgs;
 use alloy::primitives::Address;
@@ -54,6 +54,8 @@ pub enum Command {
     Events(EventsArgs),
     /// Tell nobody of a breaker for a while. What happens is still stored.
     Mute(MuteArgs),
+    /// Read a range of the past, and print what a keeper would have told of it; nothing is written and nobody is told.
+    Replay(ReplayArgs),
     /// Play a scenario on an anvil of its own, and compare it with the model.
     Simulate(SimulateArgs),
     /// Serve many nodes as one JSON-RPC endpoint on this machine, until stopped.

@@ -1,4 +1,4 @@
-//! `keeper run` and `keeper status`.
+//! `keeper run`, `keeper replay` and `keeper status`.
 
 use super::{NodeArgs, StoreArgs, address};
 use crate::config::LogLevel;
@@ -65,6 +65,54 @@ impl RunTarget {
     /// Whether nothing is named here.
     pub(crate) fn is_none(&self) -> bool {
         self.watch.is_empty() && self.deployment.is_none() && !self.anywhere
+    }
+}
+
+/// Read the past.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+With a file, what it watches is read and compared with its store, where there is one: it ends with 7 where they differ.
+Nothing is written, and nobody is told.
+
+Examples:
+  keeper replay --from-block 19000000 --to-block 19010000
+  keeper replay --from-block 19000000 --to-block 19010000 --config keeper.toml --chain 1 --json
+  keeper replay --from-block 1 --to-block 90 -r http://127.0.0.1:8545 --deployment deployments/31337.json
+  keeper replay --from-block 1 --to-block 90 -r http://127.0.0.1:8545 --watch 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")]
+pub struct ReplayArgs {
+    /// Which file, and which store to compare with.
+    #[command(flatten)]
+    pub file: StoreArgs,
+    /// Which node.
+    #[command(flatten)]
+    pub node: NodeArgs,
+    /// What to read, in place of what the file says.
+    #[command(flatten)]
+    pub target: RunTarget,
+    /// The first block to read.
+    #[arg(long, value_name = "N")]
+    pub from_block: u64,
+    /// The last block to read.
+    #[arg(long, value_name = "M")]
+    pub to_block: u64,
+    /// Print one JSON object a line.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ReplayArgs {
+    /// The same as what a keeper would be asked to do.
+    pub(crate) fn as_run(&self) -> RunArgs {
+        RunArgs {
+            file: self.file.clone(),
+            node: self.node.clone(),
+            target: self.target.clone(),
+            from_block: Some(self.from_block),
+            listen: None,
+            allow_remote: false,
+            log: None,
+            json: self.json,
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! One chain: found on its nodes, listed in the store, then watched.
 
+use super::patience::Patience;
 use crate::{
     Refusal,
     cli::RunArgs,
     config::{ChainSettings, Config, ContractSettings, Pools, Settings, WatchSettings},
     fold::{Anywhere, ChainName, Ledger, Router, Watched, WatchedContract},
-    node::{Endpoints, Nodes, Unanswered, explain, transport_error},
-    output::{self, count, log, say},
+    node::{Endpoints, Nodes, Unanswered},
+    output::{self, count, say},
     report::Watches,
     store::Store,
     target::{self, Resolved, Target},
@@ -20,21 +21,17 @@ use fusebox_rpc::Servers;
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time;
 
-/// How soon a node that does not answer is tried again at the start; doubled up to the maximum.
-const MIN_BACKOFF: Duration = Duration::from_millis(250);
-const MAX_BACKOFF: Duration = Duration::from_secs(5);
-
 /// How many states are told at the start.
 const INTRODUCED: usize = 50;
 
 /// How long it is waited for what storage says at the start.
-const PATIENCE: Duration = Duration::from_secs(30);
+const INTRODUCTION: Duration = Duration::from_secs(30);
 
 /// All that is needed to watch one chain.
 #[derive(Clone, Debug)]
-pub(super) struct ChainStage {
-    nodes: Nodes,
-    name: ChainName,
+pub(crate) struct ChainStage {
+    pub(crate) nodes: Nodes,
+    pub(crate) name: ChainName,
     source: Source,
 }
 
@@ -52,15 +49,18 @@ enum Source {
 /// What the command line, or the file that it names, has running.
 ///
 /// # Errors
-/// A [`Refusal`] where that makes no sense. A node that does not answer is waited for.
-pub(super) async fn stages(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
+/// A [`Refusal`] where that makes no sense. A node that does not answer is waited for as long as there is patience.
+pub(crate) async fn stages(
+    args: RunArgs,
+    patience: Patience,
+) -> eyre::Result<(Settings, Vec<ChainStage>)> {
     match args.target.is_none() {
         true => from_file(args).await,
-        false => from_line(args).await,
+        false => from_line(args, patience).await,
     }
 }
 
-async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
+async fn from_line(args: RunArgs, patience: Patience) -> eyre::Result<(Settings, Vec<ChainStage>)> {
     let (urls, _) = args.node.urls();
     if urls.is_empty() {
         return Err(Refusal::Usage("which node? Give --rpc-url URL".to_owned()).into());
@@ -69,7 +69,7 @@ async fn from_line(args: RunArgs) -> eyre::Result<(Settings, Vec<ChainStage>)> {
     let settings = Settings::bare(&args)?;
     output::configure(settings.log);
     let target = Target::new(args.target.watch.clone(), args.target.deployment.as_deref())?;
-    let resolved = reach(&endpoints, &target, args.node.chain).await?;
+    let resolved = reach(&endpoints, &target, args.node.chain, patience).await?;
     let first = args.from_block.or(resolved.first_block).unwrap_or(resolved.head.saturating_add(1));
     announce(&resolved, first);
     let nodes = resolved.nodes.clone();
@@ -108,8 +108,8 @@ async fn reach(
     endpoints: &Endpoints,
     target: &Target,
     chain: Option<u64>,
+    mut patience: Patience,
 ) -> eyre::Result<Resolved> {
-    let mut patience = Patience::default();
     loop {
         match target.resolve(endpoints, chain).await {
             Ok(resolved) => return Ok(resolved),
@@ -166,7 +166,7 @@ impl ChainStage {
         let _looked_after = self.nodes.look_after();
         let mut patience = Patience::default();
         let (genesis, watched, plan) = loop {
-            match self.clone().find().await {
+            match self.clone().find(None).await {
                 Ok(found) => break found,
                 Err(error) => patience.bear(error).await?,
             }
@@ -186,8 +186,9 @@ impl ChainStage {
         Ok(())
     }
 
-    /// What has to be asked of a node before anything is watched.
-    async fn find(self) -> eyre::Result<(B256, Watched, Plan)> {
+    /// What has to be asked of a node before anything is watched: its first block, and what there is to watch. What begins
+    /// with the latest block begins after this one, where one is given.
+    pub(crate) async fn find(self, latest: Option<u64>) -> eyre::Result<(B256, Watched, Plan)> {
         let genesis = self.nodes.genesis().await?;
         let genesis = genesis
             .ok_or_else(|| eyre::Report::from(Unanswered("no node has block 0".to_owned())))?;
@@ -196,7 +197,10 @@ impl ChainStage {
                 Ok((genesis, resolved.watched(first), Plan::quick(self.name.name.clone())))
             }
             Source::File(settings) => {
-                let head = self.nodes.any.get_block_number().await?;
+                let head = match latest {
+                    Some(latest) => latest,
+                    None => self.nodes.any.get_block_number().await?,
+                };
                 let watched = self.listed(settings.clone(), head).await?;
                 Ok((genesis, watched, Plan::of(&settings)))
             }
@@ -310,7 +314,7 @@ async fn introduce(store: Store, ledger: Ledger, mut health: crate::watch::Handl
             let _ = time::timeout(Duration::from_millis(100), news.changed()).await;
         }
     };
-    let _ = time::timeout(PATIENCE, wait).await;
+    let _ = time::timeout(INTRODUCTION, wait).await;
     let Ok(states) = ledger.states(INTRODUCED).await else { return };
     let number = health.borrow().seen.map_or(0, |block| block.number);
     for (name, state) in states {
@@ -320,39 +324,5 @@ async fn introduce(store: Store, ledger: Ledger, mut health: crate::watch::Handl
             }
             state => say(&format!("{name} is {state} at block {number}")),
         }
-    }
-}
-
-/// Waits for nodes at the start.
-#[derive(Debug)]
-struct Patience {
-    backoff: Duration,
-    told: String,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self { backoff: MIN_BACKOFF, told: String::new() }
-    }
-}
-
-impl Patience {
-    /// Waits a moment where nodes do not answer.
-    ///
-    /// # Errors
-    /// Anything else.
-    async fn bear(&mut self, error: eyre::Report) -> eyre::Result<()> {
-        let reason = match (error.downcast_ref(), transport_error(&error)) {
-            (Some(Unanswered(reason)), _) => reason.clone(),
-            (None, Some(cause)) => format!("no answer: {}", explain(cause)),
-            (None, None) => return Err(error),
-        };
-        if reason != self.told {
-            log(&format!("{reason}; trying again"));
-            self.told = reason;
-        }
-        time::sleep(self.backoff).await;
-        self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
-        Ok(())
     }
 }

@@ -4,9 +4,14 @@
 //! is started again goes on where it stopped.
 
 mod chain;
+mod patience;
 mod print;
 mod prune;
 mod supervise;
+
+pub(crate) use chain::{ChainStage, stages};
+pub(crate) use patience::Patience;
+pub(crate) use print::flat;
 
 use crate::{
     Refusal,
@@ -45,7 +50,8 @@ const PRUNED_EVERY: Duration = Duration::from_secs(3_600);
 
 pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<()> {
     let json = args.json;
-    let (settings, stages) = match stop.run_until_cancelled(chain::stages(args)).await {
+    let (settings, stages) = match stop.run_until_cancelled(stages(args, Patience::default())).await
+    {
         Some(stages) => stages?,
         None => return Ok(()),
     };

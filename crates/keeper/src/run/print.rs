@@ -92,7 +92,7 @@ impl Printer {
 }
 
 /// The data of a message with its type beside it: one object a line.
-fn flat(body: Value) -> Value {
+pub(crate) fn flat(body: Value) -> Value {
     let Value::Object(mut fields) = body else { return body };
     let mut line = match fields.remove("data") {
         Some(Value::Object(data)) => data,

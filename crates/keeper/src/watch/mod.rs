@@ -29,7 +29,7 @@ mod window;
 mod words;
 
 pub(crate) use batch::{Batch, Sighting, Walked};
-pub(crate) use book::{Book, Slot, Tapped};
+pub(crate) use book::{Book, Slot, Stored, Tapped};
 pub(crate) use decode::{Kind, decode};
 pub(crate) use health::Handle;
 pub(crate) use plan::Plan;
@@ -258,7 +258,10 @@ impl<B: Book> Watch<B> {
 
     /// Everything up to the tip of one node.
     async fn tick_on(&mut self, node: &Node) -> Result<bool, Halt> {
-        let tip = self.reader.latest(node).await?;
+        let tip = match self.plan.until {
+            None => self.reader.latest(node).await?,
+            Some(until) => self.reader.below_tip(node, until).await?,
+        };
         self.identify(node, tip.number).await?;
         self.ask_finality(node, tip.number).await?;
         self.board.head(block(&tip));

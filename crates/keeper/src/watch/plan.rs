@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) max_lag: u64,
     /// How a block with a hit is checked to be complete.
     pub(crate) verify: Verify,
+    /// The last block that is read, where the past is; else the tip is followed.
+    pub(crate) until: Option<u64>,
 }
 
 impl Plan {
@@ -42,6 +44,7 @@ impl Plan {
             reorg_window: REORG_WINDOW,
             max_lag: MAX_LAG,
             verify: Verify::Auto,
+            until: None,
         }
     }
 
@@ -55,6 +58,7 @@ impl Plan {
             reorg_window: settings.reorg_window,
             max_lag: settings.max_lag,
             verify: settings.verify,
+            until: None,
         }
     }
 }

@@ -12,6 +12,7 @@ mod daemon;
 mod help;
 mod nodes;
 mod refusals;
+mod replay;
 mod rpc;
 mod run;
 mod sidecar;

@@ -1,7 +1,7 @@
 //! What the outbox and its channels look like from outside.
 
 use crate::{
-    metrics as names,
+    metrics::Metric,
     store::{Store, StoreError, outbox},
 };
 
@@ -24,14 +24,14 @@ pub(super) async fn refresh(
         let depth = depths.get(*name).cloned().unwrap_or_default();
         for status in STATUSES {
             let rows = depth.rows.get(status).copied().unwrap_or_default();
-            metrics::gauge!(names::OUTBOX_ROWS, "channel" => (*name).to_owned(), "status" => status)
+            metrics::gauge!(Metric::OutboxRows.name(), "channel" => (*name).to_owned(), "status" => status)
                 .set(rows as f64);
         }
         let oldest_ms = depth.oldest_ms.map_or(0, |at| now_ms.saturating_sub(at));
-        metrics::gauge!(names::OUTBOX_OLDEST, "channel" => (*name).to_owned())
+        metrics::gauge!(Metric::OutboxOldest.name(), "channel" => (*name).to_owned())
             .set(oldest_ms as f64 / 1_000.0);
         let is_disabled = disabled.iter().any(|one| one.name == *name);
-        metrics::gauge!(names::CHANNEL_DISABLED, "channel" => (*name).to_owned())
+        metrics::gauge!(Metric::ChannelDisabled.name(), "channel" => (*name).to_owned())
             .set(f64::from(u8::from(is_disabled)));
     }
     Ok(())
@@ -40,13 +40,13 @@ pub(super) async fn refresh(
 /// Counts how rows ended: `result` is `delivered`, `retry`, `dead` or `superseded`.
 pub(super) fn ended(channel: &str, result: &'static str, rows: usize) {
     let rows = u64::try_from(rows).unwrap_or(u64::MAX);
-    metrics::counter!(names::ALERTS, "channel" => channel.to_owned(), "result" => result)
+    metrics::counter!(Metric::Alerts.name(), "channel" => channel.to_owned(), "result" => result)
         .increment(rows);
 }
 
 /// Measures how long a row took to arrive.
 #[expect(clippy::cast_precision_loss, reason = "a histogram is of floats")]
 pub(super) fn arrived(channel: &str, at_ms: u64, now_ms: u64) {
-    metrics::histogram!(names::ALERT_LATENCY, "channel" => channel.to_owned())
+    metrics::histogram!(Metric::AlertLatency.name(), "channel" => channel.to_owned())
         .record(now_ms.saturating_sub(at_ms) as f64 / 1_000.0);
 }

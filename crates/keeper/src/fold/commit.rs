@@ -7,10 +7,12 @@ use super::{
     fact::{COLUMNS, Fact},
     ledger::{Cursors, Ledger, cursors, facts_of, now_ms},
     state::Status,
+    tally::Tally,
     tell::{Told, alert_type, moved_from},
 };
 use crate::{
     alert::{AlertType, Message, MessageId, Phase},
+    metrics::Metric,
     store::{self, StoreError, Tx, blob, hash, int, uint},
     watch::{Batch, Block, Sighting, Walked},
 };
@@ -19,6 +21,7 @@ use fusebox_bindings::State;
 use serde_json::{Value, json};
 use sqlx::Row;
 use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::Instant;
 
 impl Ledger {
     /// Stores a batch whole, or nothing of it.
@@ -27,6 +30,7 @@ impl Ledger {
     /// When the store fails.
     pub(crate) async fn commit(&self, batch: &Batch) -> Result<(), StoreError> {
         let mut tx = self.store.begin().await?;
+        let begun = Instant::now();
         let cursors = cursors(&mut tx, self.chain.id).await?;
         let mut step = Step {
             ledger: self,
@@ -36,9 +40,13 @@ impl Ledger {
             contracts: BTreeMap::new(),
             crossed: 0,
             now_ms: now_ms(),
+            tally: Tally::default(),
         };
         step.take(batch).await?;
+        let tally = std::mem::take(&mut step.tally);
         step.end().await?;
+        tally.count(&self.chain.name);
+        metrics::histogram!(Metric::StoreCommit.name()).record(begun.elapsed());
         self.store.news();
         Ok(())
     }
@@ -54,6 +62,7 @@ struct Step<'l> {
     /// The newest block whose time has made breakers half-open.
     crossed: u64,
     now_ms: u64,
+    tally: Tally,
 }
 
 /// What decides whether a contract's facts are told.
@@ -187,6 +196,7 @@ impl Step<'_> {
             self.breakers.get(&mut self.tx, slot).await?.settle(to.time);
         }
         for fact in &facts {
+            self.tally.add(fact, Phase::Retracted);
             let is_after_final = after_final.is_some_and(|last| fact.block.number <= last.number);
             self.retract(fact, is_after_final).await?;
         }
@@ -270,6 +280,7 @@ impl Step<'_> {
         .await?;
         let Some(row) = row else { return Ok(()) };
         fact.entries = uint(row.try_get(0)?)?;
+        self.tally.add(&fact, if is_final { Phase::Final } else { Phase::Seen });
         let tells = fact.late || !source.is_history(fact.block.number);
         self.fold(&fact, is_final).await?;
         if tells && self.tells(&source) {
@@ -432,6 +443,7 @@ impl Step<'_> {
             .await?;
         for row in &rows {
             let fact = Fact::of_row(row)?;
+            self.tally.add(&fact, Phase::Final);
             if let Some((breaker, _)) = fact.event {
                 let row = self.breakers.get(&mut self.tx, (fact.contract, breaker)).await?;
                 fact.apply_to(&mut row.final_fold);

@@ -9,6 +9,7 @@ mod fact;
 mod ledger;
 mod read_back;
 mod state;
+mod tally;
 mod tell;
 #[cfg(test)]
 mod tests;

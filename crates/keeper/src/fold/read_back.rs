@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     alert::{AlertType, Phase},
+    metrics::Metric,
     store::{self, StoreError, blob, hash, int},
     watch::Block,
 };
@@ -116,6 +117,9 @@ impl Ledger {
         }
         tx.commit().await?;
         if !told.is_empty() {
+            let chain = self.chain.name.clone();
+            metrics::counter!(Metric::BreakerDrift.name(), "chain" => chain)
+                .increment(told.len() as u64);
             self.store.news();
         }
         Ok(())

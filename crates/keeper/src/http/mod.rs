@@ -5,13 +5,23 @@ mod door;
 
 pub(crate) use door::{Door, guard};
 
-use crate::Refusal;
+use crate::{Refusal, metrics::Metric};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
 /// From a node in the same rack to a trace that takes half a minute.
 const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0];
+
+/// From a disk with a cache to one that many share.
+const COMMITS: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0];
+
+/// From a receiver that answers at once to one that is down for hours.
+const DELIVERIES: [f64; 12] =
+    [0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 10_800.0];
+
+/// From one block to more than an epoch.
+const DEPTHS: [f64; 8] = [1.0, 2.0, 3.0, 5.0, 8.0, 16.0, 32.0, 64.0];
 
 /// Takes an address for this process.
 ///
@@ -28,9 +38,16 @@ pub(crate) async fn listen(at: SocketAddr) -> Result<TcpListener, Refusal> {
 /// # Errors
 /// When there is one already.
 pub(crate) fn recorder() -> eyre::Result<PrometheusHandle> {
-    let seconds = Matcher::Full("fusebox_rpc_request_seconds".to_owned());
-    let recorder =
-        PrometheusBuilder::new().set_buckets_for_metric(seconds, &SECONDS)?.build_recorder();
+    let mut builder = PrometheusBuilder::new();
+    for (name, buckets) in [
+        ("fusebox_rpc_request_seconds", &SECONDS[..]),
+        (Metric::StoreCommit.name(), &COMMITS),
+        (Metric::AlertLatency.name(), &DELIVERIES),
+        (Metric::ReorgDepth.name(), &DEPTHS),
+    ] {
+        builder = builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), buckets)?;
+    }
+    let recorder = builder.build_recorder();
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder)?;
     Ok(handle)

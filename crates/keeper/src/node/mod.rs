@@ -191,6 +191,11 @@ impl Nodes {
         self.each.iter().cloned().zip(self.pool.status()).collect()
     }
 
+    /// What metrics call them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.each.iter().map(|node| node.name.as_str())
+    }
+
     /// Where they are, for a person.
     pub(crate) fn place(&self) -> String {
         self.each.iter().map(|node| node.host.as_str()).collect::<Vec<_>>().join(", ")

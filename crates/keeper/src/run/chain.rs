@@ -173,6 +173,7 @@ impl ChainStage {
         };
         let ledger =
             Ledger::open(store.clone(), self.name.clone(), genesis, watched, router).await?;
+        crate::metrics::begin(&self.name.name, self.nodes.names());
         let (watch, health) = Watch::new(self.nodes.clone(), ledger.clone(), plan);
         watches.put(self.name.id, health.clone());
         let introducing = introduce(store, ledger, health);

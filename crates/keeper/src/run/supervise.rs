@@ -1,6 +1,9 @@
 //! Stages that are started again when they end.
 
-use crate::output::log;
+use crate::{
+    metrics::{self as measured, Metric},
+    output::log,
+};
 use std::{collections::VecDeque, future::Future, time::Duration};
 use tokio::time::{self, Instant};
 
@@ -22,6 +25,7 @@ pub(super) async fn supervise<F>(
 where
     F: Future<Output = eyre::Result<()>> + Send + 'static,
 {
+    measured::begin_task(name);
     let mut ends: VecDeque<Instant> = VecDeque::new();
     loop {
         let error = match Aborting(tokio::spawn(stage())).join().await {
@@ -35,7 +39,7 @@ where
         if ends.len() >= ENDS || error.downcast_ref::<crate::Refusal>().is_some() {
             return Err(error.wrap_err(format!("the stage `{name}` does not run")));
         }
-        metrics::counter!("keeper_task_restarts_total", "task" => name).increment(1);
+        metrics::counter!(Metric::TaskRestarts.name(), "task" => name).increment(1);
         log(&format!("the stage `{name}` ended and is started again: {error:#}"));
         time::sleep(BACKOFF * 2_u32.pow(ends.len() as u32 - 1)).await;
     }

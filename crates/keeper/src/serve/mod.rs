@@ -2,12 +2,14 @@
 //!
 //! It changes nothing and holds no secret, so it has no password; who may read is a matter of where it listens.
 
+mod gauges;
 mod pages;
 
 use crate::{
     Refusal,
     config::ServerSettings,
     http::{Door, connections, guard, listen, recorder},
+    metrics::Metric,
     output::say,
     report::Watches,
     store::Store,
@@ -45,7 +47,9 @@ impl Served {
         }
         let listener = listen(settings.listen).await?;
         let door = Door { hosts: settings.hosts.clone(), origins: Vec::new(), is_read_only: true };
-        Ok(Self { listener, metrics: recorder()?, door })
+        let metrics = recorder()?;
+        metrics::gauge!(Metric::BuildInfo.name(), "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+        Ok(Self { listener, metrics, door })
     }
 
     /// Answers until it is stopped.

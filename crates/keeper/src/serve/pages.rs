@@ -78,6 +78,10 @@ pub(super) async fn status(State(server): Shared, RawQuery(raw): RawQuery) -> Re
 }
 
 pub(super) async fn metrics(State(server): Shared) -> Response {
+    if let Err(error) = super::gauges::refresh(&server.store).await {
+        // The others are as good as they were.
+        tracing::warn!("breakers are not counted: {error}");
+    }
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
     (kind, server.metrics.render()).into_response()
 }

@@ -4,7 +4,7 @@ use super::{
     Batch, Book, Sighting, Walked, Watch, asked::Wanted, block, finality::Bound, halt::Halt,
     reader::Reader,
 };
-use crate::{metrics as names, node::Node};
+use crate::{metrics::Metric, node::Node};
 use alloy::rpc::types::Header;
 use futures_util::{StreamExt as _, stream::FuturesOrdered};
 
@@ -67,7 +67,8 @@ impl<B: Book> Watch<B> {
                     self.window.succeeded(blocks);
                     self.told_range(&end, sightings).await?;
                     let chain = self.plan.name.clone();
-                    metrics::counter!(names::BACKFILL_BLOCKS, "chain" => chain).increment(blocks);
+                    metrics::counter!(Metric::BackfillBlocks.name(), "chain" => chain)
+                        .increment(blocks);
                 }
                 // More than the pool asks for in pieces: at once, since no node is asked for what is known to be too much.
                 Err(Halt::Refused(_)) if blocks > 1 => {
@@ -82,7 +83,7 @@ impl<B: Book> Watch<B> {
                 }
             }
             let (chain, provider) = (self.plan.name.clone(), node.name.clone());
-            metrics::gauge!(names::RANGE_BLOCKS, "chain" => chain, "provider" => provider)
+            metrics::gauge!(Metric::RangeBlocks.name(), "chain" => chain, "provider" => provider)
                 .set(self.window.blocks() as f64);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Block;
 use crate::{
-    metrics as names,
+    metrics::Metric,
     node::{Node, Nodes},
 };
 use fusebox_rpc::MethodClass;
@@ -84,7 +84,7 @@ impl Board {
             }
             health.head = Some(head);
         });
-        gauge(names::CHAIN_HEAD, self.name(), head.number);
+        gauge(Metric::ChainHead, self.name(), head.number);
     }
 
     pub(super) fn cursors(&self, seen: Option<Block>, last_final: Option<Block>) {
@@ -92,9 +92,9 @@ impl Board {
             health.seen = seen;
             health.last_final = last_final;
         });
-        for (name, block) in [(names::CHAIN_SEEN, seen), (names::CHAIN_FINAL, last_final)] {
+        for (metric, block) in [(Metric::ChainSeen, seen), (Metric::ChainFinal, last_final)] {
             if let Some(block) = block {
-                gauge(name, self.name(), block.number);
+                gauge(metric, self.name(), block.number);
             }
         }
     }
@@ -128,7 +128,7 @@ impl Board {
 
     /// Something is wrong. Whether that is news.
     pub(super) fn degraded(&self, word: &'static str, reason: String) -> bool {
-        metrics::gauge!(names::CHAIN_DEGRADED, "chain" => self.name().to_string(), "reason" => word)
+        metrics::gauge!(Metric::ChainDegraded.name(), "chain" => self.name().to_string(), "reason" => word)
             .set(1.0);
         let mut is_news = false;
         self.0.send_if_modified(|health| {
@@ -142,7 +142,7 @@ impl Board {
     pub(super) fn recovered(&self, word: &'static str) -> bool {
         let was = self.0.send_if_modified(|health| health.degraded.remove(word).is_some());
         if was {
-            metrics::gauge!(names::CHAIN_DEGRADED, "chain" => self.name().to_string(), "reason" => word)
+            metrics::gauge!(Metric::ChainDegraded.name(), "chain" => self.name().to_string(), "reason" => word)
                 .set(0.0);
         }
         was
@@ -179,13 +179,13 @@ impl Board {
     pub(super) fn age(&self) {
         let age = self.0.borrow().head_age();
         if let Some(age) = age {
-            metrics::gauge!(names::CHAIN_HEAD_AGE, "chain" => self.name().to_string())
+            metrics::gauge!(Metric::ChainHeadAge.name(), "chain" => self.name().to_string())
                 .set(age.as_secs_f64());
         }
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "no chain has 2^53 blocks")]
-fn gauge(name: &'static str, chain: Arc<str>, value: u64) {
-    metrics::gauge!(name, "chain" => chain.to_string()).set(value as f64);
+fn gauge(metric: Metric, chain: Arc<str>, value: u64) {
+    metrics::gauge!(metric.name(), "chain" => chain.to_string()).set(value as f64);
 }

@@ -36,7 +36,7 @@ pub(crate) use plan::Plan;
 
 use crate::{
     fold::Contract,
-    metrics as names,
+    metrics::Metric,
     node::{Node, Nodes},
     output::log,
 };
@@ -205,7 +205,7 @@ impl<B: Book> Watch<B> {
                 () = self.hint.notified() => {}
                 Some(_) = hints.next() => {
                     let chain = self.plan.name.clone();
-                    metrics::counter!(names::HEAD_HINTS, "chain" => chain).increment(1);
+                    metrics::counter!(Metric::HeadHints.name(), "chain" => chain).increment(1);
                     time::sleep(COALESCED).await;
                     // What came meanwhile is of the same block.
                     while let Some(Some(_)) = future::FutureExt::now_or_never(hints.next()) {}

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::Verify,
-    metrics as names,
+    metrics::Metric,
     node::{Node, Nodes, explain, is_too_much},
 };
 use alloy::{
@@ -143,7 +143,7 @@ impl Reader {
             Bloomed::Possible => "possible",
             Bloomed::Likely => "likely",
         };
-        metrics::counter!(names::BLOOM_CHECKS, "chain" => self.chain.to_string(), "result" => result)
+        metrics::counter!(Metric::BloomChecks.name(), "chain" => self.chain.to_string(), "result" => result)
             .increment(1);
         if bloomed == Bloomed::Excluded {
             return Ok(BlockLogs::proven(Vec::new(), header));
@@ -419,7 +419,7 @@ impl Reader {
     /// An answer that contradicts something is counted, whatever becomes of it.
     pub(super) fn inconsistent(&self, node: &Node, check: &'static str) {
         let (chain, provider) = (self.chain.to_string(), node.name.clone());
-        metrics::counter!(names::INCONSISTENT, "chain" => chain, "provider" => provider, "check" => check)
+        metrics::counter!(Metric::Inconsistent.name(), "chain" => chain, "provider" => provider, "check" => check)
             .increment(1);
     }
 }

@@ -6,7 +6,7 @@ use super::{
     halt::Halt,
     reader::{place, sighting},
 };
-use crate::{alert::AlertType, metrics as names, node::Node, output::log};
+use crate::{alert::AlertType, metrics::Metric, node::Node, output::log};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -138,7 +138,8 @@ impl<B: Book> Watch<B> {
             return Ok(Vec::new());
         }
         let chain = self.plan.name.clone();
-        metrics::counter!(names::LATE_FACTS, "chain" => chain).increment(missing.len() as u64);
+        metrics::counter!(Metric::LateFacts.name(), "chain" => chain)
+            .increment(missing.len() as u64);
         let times = self.reader.sightings(&reader, missing.clone(), true).await?;
         let late = missing.iter().zip(times);
         Ok(late.map(|(log, timed)| sighting(log, timed.block, true)).collect())

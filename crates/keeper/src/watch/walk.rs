@@ -1,7 +1,7 @@
 //! From the tip back along the parents' hashes to what was told, and forward again, block by block.
 
 use super::{Batch, Block, Book, Walked, Watch, block, halt::Halt, reader::sighting};
-use crate::{alert::AlertType, metrics as names, node::Node};
+use crate::{alert::AlertType, metrics::Metric, node::Node};
 use alloy::rpc::types::Header;
 use serde_json::json;
 use std::time::Duration;
@@ -173,8 +173,8 @@ impl<B: Book> Watch<B> {
     async fn reorg(&self, seen: Block, ancestor: Block) -> Result<(), Halt> {
         let chain = self.plan.name.clone();
         let depth = seen.number.saturating_sub(ancestor.number);
-        metrics::counter!(names::REORGS, "chain" => chain.clone()).increment(1);
-        metrics::histogram!(names::REORG_DEPTH, "chain" => chain).record(depth as f64);
+        metrics::counter!(Metric::Reorgs.name(), "chain" => chain.clone()).increment(1);
+        metrics::histogram!(Metric::ReorgDepth.name(), "chain" => chain).record(depth as f64);
         tracing::info!(chain = self.plan.name, depth, ancestor = ancestor.number, "reorg");
         let Some(last) = self.last_final.filter(|last| last.number > ancestor.number) else {
             return Ok(());

@@ -10,6 +10,7 @@ mod config;
 mod crash;
 mod daemon;
 mod help;
+mod metrics;
 mod nodes;
 mod refusals;
 mod replay;

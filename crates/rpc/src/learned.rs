@@ -94,6 +94,20 @@ impl Learned {
         self.range.filter(|range| now < range.until).map(|range| range.blocks)
     }
 
+    /// The limit of blocks, whether the endpoint named it, and how long it still counts.
+    pub(crate) fn limit(&self, now: Duration) -> Option<(u64, bool, Duration)> {
+        let range = self.range.filter(|range| now < range.until)?;
+        Some((range.blocks, range.named, range.until - now))
+    }
+
+    /// A limit that was learned by an earlier process, unless there is one already.
+    pub(crate) fn resume(&mut self, blocks: u64, named: bool, left: Duration, now: Duration) {
+        if self.max_blocks(now).is_none() && blocks > 0 {
+            let until = now.saturating_add(left.min(LIMIT_TTL));
+            self.range = Some(Range { blocks, named, until, successes: 0 });
+        }
+    }
+
     /// What is known to stand against a call: a method that is not served, a missing address, a range too long.
     #[must_use]
     pub fn against(

@@ -46,6 +46,11 @@ impl Throttle {
         self.until.saturating_sub(now)
     }
 
+    /// A pause that began in an earlier process.
+    pub(crate) fn resume(&mut self, now: Duration, left: Duration) {
+        self.until = self.until.max(now.saturating_add(left.min(MAX_PAUSE)));
+    }
+
     /// The endpoint refused a call for its rate. `draw` is a random number.
     ///
     /// With a hint, the pause is the hint, at least 100 ms and at most 25 h. Without, it is 1 s, doubled for each

@@ -97,6 +97,7 @@ impl Pool {
         let mut answered = Vec::new();
         let mut tried = BTreeSet::new();
         let mut left = group;
+        let mut long = Vec::new();
         for _ in 1..MAX_ATTEMPTS {
             if left.len() < 2 && !self.options.whole_batch {
                 break;
@@ -116,6 +117,12 @@ impl Pool {
             if self.shared.identify(target, deadline).await.is_err() {
                 continue;
             }
+            // A range that is known to be too long would be refused, and go in pieces then.
+            let is_long = |at: &usize| self.shared.is_too_long(&calls[*at], index);
+            long.extend(left.extract_if(.., |at| is_long(at)));
+            if left.is_empty() {
+                break;
+            }
             let sent = self.in_pieces(target, calls, left, deadline).await;
             answered.extend(sent.answered);
             left = sent.left;
@@ -130,9 +137,11 @@ impl Pool {
         }
         // What is left goes alone: elsewhere first, or in pieces, or with the errors of a single call.
         // A list first: futures made as they are asked for would not be `Send` for every lifetime.
+        let untried = BTreeSet::new();
         let mut rest = Vec::new();
-        for at in left {
-            let call = self.elsewhere(&calls[at], &tried, deadline);
+        let long = long.into_iter().map(|at| (at, &untried));
+        for (at, tried) in left.into_iter().map(|at| (at, &tried)).chain(long) {
+            let call = self.elsewhere(&calls[at], tried, deadline);
             rest.push(async move { (at, call.await) });
         }
         let rest: Vec<Answered> = stream::iter(rest).buffered(MOST_AT_ONCE).collect().await;

@@ -189,6 +189,12 @@ impl Shared {
         behind > self.cfg.max_lag_blocks && call.pinned_block().is_none_or(|block| block > mine)
     }
 
+    /// Whether a call asks an endpoint for more blocks than it is known to serve, and can go in pieces.
+    pub(crate) fn is_too_long(&self, call: &Call, index: usize) -> bool {
+        let lack = self.lack(call, index, self.time.now());
+        self.cfg.auto_split && lack.is_some_and(|(lack, _)| lack == Lack::Range)
+    }
+
     /// What is known to stand against a call on an endpoint, with the range it serves.
     fn lack(&self, call: &Call, index: usize, now: Tick) -> Option<(Lack, Option<u64>)> {
         let known = self.targets[index].state.known();

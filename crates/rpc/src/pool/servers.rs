@@ -218,6 +218,11 @@ impl Known {
         self.learned.get(method).copied().unwrap_or_default()
     }
 
+    /// The methods that something is known about.
+    pub(crate) fn methods(&self) -> impl Iterator<Item = (&str, Learned)> {
+        self.learned.iter().map(|(method, learned)| (method.as_str(), *learned))
+    }
+
     /// To learn more about a method, unless too many are known.
     pub(crate) fn learn(&mut self, method: &str) -> Option<&mut Learned> {
         if !self.learned.contains_key(method) && self.learned.len() >= MOST_LEARNED {

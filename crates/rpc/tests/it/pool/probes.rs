@@ -6,7 +6,7 @@ use fusebox_breaker::{Mode, State};
 use fusebox_rpc::{
     CallOptions, ManualTime, MethodClass, Pool, PoolError, PoolEvent, PoolSnapshot, Rejection,
 };
-use fusebox_testkit::{Chain, HttpReply, Node, any, on};
+use fusebox_testkit::{Chain, HttpReply, Node, RangeWording, any, on};
 use serde_json::json;
 
 use super::support::{ask, call, error, events, node, of, opened, passing, warm};
@@ -157,6 +157,45 @@ async fn case_17_a_restart_changes_no_deadline() {
     let unknown = make();
     unknown.restore(&PoolSnapshot::unknown());
     assert_eq!(state(&unknown, 0, MethodClass::State), State::HalfOpen);
+}
+
+#[tokio::test]
+async fn a_restart_forgets_neither_a_limit_nor_a_pause() {
+    let limited = HttpReply::new(429).header("retry-after", "60");
+    let node = node()
+        .rule(on("eth_getLogs").range_cap(7, RangeWording::Alchemy))
+        .rule(on("eth_getBalance").http(limited))
+        .start()
+        .await
+        .unwrap();
+    let time = ManualTime::new();
+    let make = || of(&time, &[("a", &node)]).build().unwrap();
+    let pool = make();
+    warm(&pool, &["a"]).await;
+    let logs = json!([{ "fromBlock": "0x1", "toBlock": "0x14" }]);
+    let _ = ask(&pool, "eth_getLogs", logs.clone()).await;
+    ask(&pool, "eth_getBalance", json!(["0x0000000000000000000000000000000000000000", "latest"]))
+        .await
+        .unwrap_err();
+    let saved = serde_json::to_string(&pool.save()).unwrap();
+    let read = || serde_json::from_str::<PoolSnapshot>(&saved).unwrap();
+    time.advance(20 * SECOND);
+    let later = make();
+    later.restore(&read());
+    let left = later.status()[0].throttled_for;
+    assert!(left > 35 * SECOND && left <= 45 * SECOND, "{left:?}");
+    time.advance(50 * SECOND);
+    let before = node.calls("eth_getLogs").len();
+    let _ = ask(&later, "eth_getLogs", logs).await;
+    let asked = node.calls("eth_getLogs").split_off(before);
+    assert!(!asked.is_empty());
+    for call in asked {
+        let number = |name: &str| {
+            let text = call.params[0][name].as_str().unwrap();
+            u64::from_str_radix(&text[2..], 16).unwrap()
+        };
+        assert!(number("toBlock") - number("fromBlock") < 7, "{call:?}");
+    }
 }
 
 #[tokio::test]

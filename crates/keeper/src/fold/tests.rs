@@ -396,6 +396,35 @@ async fn history_is_summed_up_and_what_comes_after_it_is_told() {
 }
 
 #[tokio::test]
+async fn what_became_half_open_in_the_history_of_a_contract_that_joins_later_is_in_the_sum() {
+    let bench = Bench::live().await;
+    let last = Some(block(300, 0));
+    bench.commit(Batch { seen: last, last_final: last, ..Batch::default() }).await;
+    // A second one, of which nothing was read yet.
+    let joins = Address::repeat_byte(0x22);
+    let mut more = watched();
+    let contract = WatchedContract { address: joins, start: 10, ..more.contracts[0].clone() };
+    more.contracts.push(contract);
+    let name = ChainName { id: 1, name: "main".to_owned(), tx_link: None, reorg_window: 256 };
+    let ledger = Ledger::open(bench.store.clone(), name, B256::ZERO, more, router()).await.unwrap();
+    let bench = Bench { ledger, ..bench };
+    let of = |sighting: Sighting| Sighting { contract: joins, ..sighting };
+    let history = vec![of(opened(block(20, 0), 0, 1, 500))];
+    bench
+        .commit(Batch { sightings: history, scanned: vec![(joins, 150)], ..Batch::default() })
+        .await;
+    assert_eq!(bench.told().await, [], "long ago");
+    bench.commit(Batch { scanned: vec![(joins, 300)], ..Batch::default() }).await;
+    assert_eq!(bench.told().await, lines(&[("seen keeper.digest", 300)]));
+    assert_eq!(bench.bodies().await[0]["data"]["breakers"][0]["state"], "half-open");
+    // From here on it is as the others are.
+    bench.append(301, 0, 0, vec![of(opened(block(301, 0), 1, 1, 3_020))]).await;
+    bench.append(302, 0, 0, Vec::new()).await;
+    let told = bench.told().await;
+    assert_eq!(told[1..], lines(&[("seen breaker.opened", 301), ("seen breaker.half_open", 302)]));
+}
+
+#[tokio::test]
 async fn a_late_fact_takes_its_place_in_the_order() {
     let bench = Bench::live().await;
     bench.append(100, 0, 0, vec![]).await;

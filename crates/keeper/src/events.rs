@@ -6,7 +6,7 @@ use crate::{
     fold::now_ms,
     lookup,
     output::{count, line, say, utc},
-    store::{Store, StoreError, outbox, uint},
+    store::{Store, StoreError, int, outbox, uint},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -55,10 +55,10 @@ async fn list(args: EventsArgs) -> eyre::Result<()> {
     let mut after = 0;
     let mut printed = 0;
     loop {
-        let page = page(&store, &args, after).await?;
+        let page = page(&store, &args, keys.as_deref(), after).await?;
         let Some(last) = page.last() else { break };
         after = last.seq;
-        for event in page.into_iter().filter(|event| wanted(event, &args, keys.as_deref())) {
+        for event in page {
             printed += 1;
             match args.json {
                 true => line(&serde_json::to_string(&event)?)?,
@@ -72,23 +72,43 @@ async fn list(args: EventsArgs) -> eyre::Result<()> {
     Ok(())
 }
 
-/// The filters that an index knows are the database's.
-async fn page(store: &Store, args: &EventsArgs, after: i64) -> Result<Vec<Event>, StoreError> {
+/// Some of what fits, behind a message.
+async fn page(
+    store: &Store,
+    args: &EventsArgs,
+    keys: Option<&[String]>,
+    after: i64,
+) -> Result<Vec<Event>, StoreError> {
+    // The document is SQLite's to look into; another database says this in other words.
+    const BLOCK: &str = "json_extract(body, '$.data.block.number')";
     let dead = match args.dead {
         true => {
             "AND EXISTS (SELECT 1 FROM outbox WHERE outbox.message = message.id AND outbox.status = 'dead')"
         }
         false => "",
     };
+    let of_keys = match keys {
+        Some(keys) => {
+            let places = (5..5 + keys.len()).map(|place| format!("${place}"));
+            format!("AND key IN ({})", places.collect::<Vec<_>>().join(", "))
+        }
+        None => String::new(),
+    };
+    // What is of no block is not within any.
     let query = format!(
-        "SELECT seq, id, key, body FROM message WHERE seq > $1 AND ($2 = '' OR phase = $2) {dead}
+        "SELECT seq, id, key, body FROM message WHERE seq > $1 AND ($2 = '' OR phase = $2)
+           AND ($3 IS NULL OR {BLOCK} >= $3) AND ($4 IS NULL OR {BLOCK} <= $4) {of_keys} {dead}
          ORDER BY seq LIMIT {PAGE}"
     );
-    let rows = sqlx::query(sqlx::AssertSqlSafe(query))
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(query))
         .bind(after)
         .bind(args.phase.as_deref().unwrap_or_default())
-        .fetch_all(store.reader())
-        .await?;
+        .bind(args.from_block.map(int))
+        .bind(args.to_block.map(int));
+    for key in keys.unwrap_or_default() {
+        query = query.bind(key.as_str());
+    }
+    let rows = query.fetch_all(store.reader()).await?;
     let mut events = Vec::new();
     for row in &rows {
         let id: String = row.try_get(1)?;
@@ -122,17 +142,6 @@ async fn deliveries(store: &Store, id: &str) -> Result<Vec<Delivery>, StoreError
         })
     };
     rows.iter().map(read).collect()
-}
-
-fn wanted(event: &Event, args: &EventsArgs, keys: Option<&[String]>) -> bool {
-    let block = event.body["data"]["block"]["number"].as_u64();
-    let is_within = match (args.from_block, args.to_block) {
-        (None, None) => true,
-        (from, to) => block.is_some_and(|block| {
-            from.is_none_or(|from| block >= from) && to.is_none_or(|to| block <= to)
-        }),
-    };
-    is_within && keys.is_none_or(|keys| keys.contains(&event.key))
 }
 
 fn text(event: &Event) -> String {

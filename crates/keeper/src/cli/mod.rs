@@ -4,6 +4,7 @@ mod operate;
 mod rpc;
 mod watch;
 
+use operate::duration;
 pub(crate) use operate::{
     CheckArgs, CompletionsArgs, EventsArgs, EventsCommand, EventsEnableArgs, EventsRetryArgs,
     InitArgs, MuteArgs,

@@ -166,7 +166,7 @@ pub struct CompletionsArgs {
 /// Nobody remembers a mute of more than a month.
 const LONGEST: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 
-fn duration(given: &str) -> Result<Duration, &'static str> {
+pub(super) fn duration(given: &str) -> Result<Duration, &'static str> {
     let duration = crate::config::duration(given).filter(|duration| *duration <= LONGEST);
     duration.ok_or("not a duration of at most 31 days, such as 30m, 2h or 1d")
 }

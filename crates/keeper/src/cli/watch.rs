@@ -4,7 +4,7 @@ use super::{NodeArgs, StoreArgs, address};
 use crate::config::LogLevel;
 use alloy::primitives::Address;
 use clap::{Args, ValueEnum};
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// Follow breakers.
 #[derive(Clone, Debug, Args)]
@@ -41,9 +41,29 @@ pub struct RunArgs {
     /// Up to which level to write to standard error; by default what the file says, else info.
     #[arg(long, env = "KEEPER_LOG", value_name = "LEVEL")]
     pub log: Option<LogLevel>,
+    /// Say what it asks and is told, too: as --log debug.
+    #[arg(short, long, conflicts_with_all = ["log", "quiet"])]
+    pub verbose: bool,
+    /// Say only what somebody should look at: as --log warn.
+    #[arg(short, long, conflicts_with = "log")]
+    pub quiet: bool,
+    /// How long deliveries that are under way have to end when it is asked to stop.
+    #[arg(long, value_name = "DURATION", value_parser = super::duration, default_value = "10s")]
+    pub grace: Duration,
     /// Print one JSON object a line.
     #[arg(long)]
     pub json: bool,
+}
+
+impl RunArgs {
+    /// Up to which level, where the command line says it: -v and -q go before the variable.
+    pub(crate) fn level(&self) -> Option<LogLevel> {
+        match (self.verbose, self.quiet) {
+            (true, _) => Some(LogLevel::Debug),
+            (_, true) => Some(LogLevel::Warn),
+            _ => self.log,
+        }
+    }
 }
 
 /// What `run` watches in place of what a file says: at most one of these.
@@ -111,6 +131,9 @@ impl ReplayArgs {
             listen: None,
             allow_remote: false,
             log: None,
+            verbose: false,
+            quiet: false,
+            grace: Duration::ZERO,
             json: self.json,
         }
     }

@@ -54,7 +54,7 @@ fn of_run(args: &RunArgs) -> Overrides {
         store: args.file.store.clone(),
         listen: args.listen,
         allow_remote: args.allow_remote,
-        log: args.log,
+        log: args.level(),
         ..nodes(&args.node)
     }
 }

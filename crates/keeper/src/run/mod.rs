@@ -42,14 +42,11 @@ use tokio_util::sync::CancellationToken;
 /// How long the line that is being printed is waited for when the keeper is asked to stop. Its reader may have gone to sleep.
 const LAST_LINE: Duration = Duration::from_secs(1);
 
-/// How long deliveries that are under way have to end when the keeper is asked to stop.
-const GRACE: Duration = Duration::from_secs(10);
-
 /// How often what is old is forgotten.
 const PRUNED_EVERY: Duration = Duration::from_secs(3_600);
 
 pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<()> {
-    let json = args.json;
+    let (json, grace) = (args.json, args.grace);
     let (settings, stages) = match stop.run_until_cancelled(stages(args, Patience::default())).await
     {
         Some(stages) => stages?,
@@ -118,7 +115,7 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
 
     // Not among the work that is dropped: what is on its way has a moment to arrive.
     let delivery = Delivery::new(store.clone(), channels, routes, http, Arc::new(SystemClock));
-    let mut delivering = tokio::spawn(delivery.run(stop.clone(), GRACE));
+    let mut delivering = tokio::spawn(delivery.run(stop.clone(), grace));
 
     let mut printing = tokio::spawn(print(Printer::new(store.clone(), json).await?, stop.clone()));
     let ended = tokio::select! {

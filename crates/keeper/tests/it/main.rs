@@ -12,6 +12,7 @@ mod daemon;
 mod help;
 mod metrics;
 mod nodes;
+mod ready;
 mod refusals;
 mod replay;
 mod rpc;

@@ -21,7 +21,8 @@ use alloy::{
     transports::{TransportError, http::reqwest::Url},
 };
 use fusebox_rpc::{
-    CallOptions, ConfigErrors, EndpointStatus, Pool, PoolEvent, RpcConfig, Rules, Servers, Wake,
+    CallOptions, ConfigErrors, EndpointStatus, Pool, PoolEvent, PoolSnapshot, RpcConfig, Rules,
+    Servers, Wake,
 };
 use futures_util::Stream;
 use serde_json::json;
@@ -194,6 +195,16 @@ impl Nodes {
     /// What metrics call them.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.each.iter().map(|node| node.name.as_str())
+    }
+
+    /// What is known of them, to be stored. No secret is in it.
+    pub(crate) fn save(&self) -> PoolSnapshot {
+        self.pool.save()
+    }
+
+    /// What an earlier process knew of them.
+    pub(crate) fn restore(&self, snapshot: &PoolSnapshot) {
+        self.pool.restore(snapshot);
     }
 
     /// Where they are, for a person.

@@ -1,6 +1,6 @@
 //! One chain: found on its nodes, listed in the store, then watched.
 
-use super::patience::Patience;
+use super::{memory::Memory, patience::Patience};
 use crate::{
     Refusal,
     cli::RunArgs,
@@ -151,6 +151,13 @@ impl ChainStage {
             Source::File(settings) => settings.max_lag,
         };
         watches.expect(self.name.id, &self.name.name, max_lag);
+    }
+
+    /// What is known of its nodes, where they are those of a file.
+    pub(super) fn memory(&self, store: &Store) -> Option<Memory> {
+        let Source::File(settings) = &self.source else { return None };
+        let (store, nodes) = (store.clone(), self.nodes.clone());
+        Some(Memory { store, nodes, profile: settings.profile.clone() })
     }
 
     /// Watches until it is dropped.

@@ -4,6 +4,7 @@
 //! is started again goes on where it stopped.
 
 mod chain;
+mod memory;
 mod patience;
 mod print;
 mod prune;
@@ -74,7 +75,13 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
 
     let watches = Watches::default();
     stages.iter().for_each(|stage| stage.expected_by(&watches));
+    let memories: Vec<_> = stages.iter().filter_map(|stage| stage.memory(&store)).collect();
     let mut work = JoinSet::new();
+    for memory in &memories {
+        memory.recall().await?;
+        let memory = memory.clone();
+        work.spawn(supervise("memory", move || memory.clone().run()));
+    }
     for stage in stages {
         let (store, router, watches) = (store.clone(), Arc::clone(&router), watches.clone());
         work.spawn(supervise("watch", move || {
@@ -128,6 +135,11 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
     systemd::notify(systemd::Note::Stopping);
     // What is half done is undone by the store.
     work.shutdown().await;
+    for memory in &memories {
+        if let Err(error) = memory.keep().await {
+            log(&format!("what is known of the nodes is not kept: {error}"));
+        }
+    }
     stop.cancel();
     if !printing.is_finished() {
         let _ = time::timeout(LAST_LINE, printing).await;

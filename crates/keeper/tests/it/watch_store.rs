@@ -5,7 +5,7 @@ use crate::{
     support::{Chain, Running, anvil},
 };
 use alloy::providers::Provider;
-use fusebox_testkit::{Node, on};
+use fusebox_testkit::{Node, RangeWording, on};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -187,4 +187,36 @@ alert = true
     let keeper = daemon.start();
     assert_eq!(next(&keeper, "breaker.closed")["block"]["number"], closed);
     assert_eq!(keeper.stop("TERM"), (Some(0), vec![]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_learned_of_a_node_outlives_the_keeper() {
+    let chain = Chain::start().await;
+    call(&chain, "anvil_mine", json!([300, 1])).await;
+    let node = Node::proxy(chain.url()).start().await.unwrap();
+    node.add(on("eth_getLogs").range_cap(7, RangeWording::Alchemy));
+    let daemon = daemon(&chain, &node.url(), None, "poll = \"100ms\"");
+    let keeper = daemon.start();
+    keeper.says(" is closed at block");
+    assert_eq!(keeper.stop("TERM").0, Some(0));
+    let longest = |from: usize| {
+        let asked = node.calls("eth_getLogs").split_off(from);
+        let blocks = asked.iter().filter_map(|call| {
+            let number = |name: &str| {
+                let text = call.params[0][name].as_str()?.strip_prefix("0x")?;
+                u64::from_str_radix(text, 16).ok()
+            };
+            Some(number("toBlock")? + 1 - number("fromBlock")?)
+        });
+        blocks.max()
+    };
+    assert!(longest(0) > Some(7), "it was too much at first");
+
+    let before = node.calls("eth_getLogs").len();
+    call(&chain, "anvil_mine", json!([600, 1])).await;
+    let opened = chain.trip().await;
+    let keeper = daemon.start();
+    assert_eq!(next(&keeper, "breaker.opened")["block"]["number"], opened);
+    assert_eq!(longest(before), Some(7), "and was not asked for again");
+    assert_eq!(keeper.stop("TERM").0, Some(0));
 }

@@ -85,9 +85,25 @@ pub struct Live {
     inner: Mutex<Inner>,
     clock: Arc<dyn Clock>,
     options: LiveOptions,
+    process: Process,
     changed: watch::Sender<u64>,
     reopen: watch::Sender<u64>,
     told: broadcast::Sender<Told>,
+}
+
+/// By what one process is told from the next: transitions are numbered from 1 in each.
+#[derive(Debug)]
+struct Process {
+    /// Drawn at the start.
+    instance: String,
+    started_ms: i64,
+}
+
+impl Process {
+    fn new(clock: &dyn Clock) -> Self {
+        let instance = format!("{:016x}", rand::random::<u64>());
+        Self { instance, started_ms: clock.unix_ms() }
+    }
 }
 
 struct Inner {
@@ -137,6 +153,7 @@ impl Live {
         };
         Arc::new(Self {
             inner: Mutex::new(inner),
+            process: Process::new(&*clock),
             clock,
             options,
             changed: watch::Sender::new(0),

@@ -68,6 +68,9 @@ impl Live {
             .map(|(slot, root)| json!({ "slot": slot, "root": root }))
             .collect();
         json!({
+            "instance": self.process.instance,
+            "started_ms": self.process.started_ms,
+            "genesis": inner.running.as_ref().map(|running| running.network.genesis),
             "policy": self.options.policy.to_string(),
             "state": machine.map_or("closed".to_owned(), |machine| machine.breaker().latch().state().to_string()),
             "slot": machine.map(crate::Machine::now),

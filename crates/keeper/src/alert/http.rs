@@ -135,6 +135,11 @@ impl Http {
 
     /// Sends it once.
     pub(crate) async fn send(&self, request: Request, clock: &dyn Clock) -> Heard {
+        self.send_for(request, clock, ANSWER).await
+    }
+
+    /// Sends it once, for an answer of which so many bytes are read.
+    pub(crate) async fn send_for(&self, request: Request, clock: &dyn Clock, most: usize) -> Heard {
         let Request { method, url, headers, body } = request;
         let client = if url.scheme() == "https" { &self.sealed } else { &self.here };
         let request = client.request(method, url).headers(headers).body(body);
@@ -153,8 +158,8 @@ impl Http {
         // The status has said what matters: a body that does not come changes nothing.
         let read = async {
             while let Ok(Some(chunk)) = response.chunk().await {
-                body.extend_from_slice(&chunk[..chunk.len().min(ANSWER - body.len())]);
-                if body.len() == ANSWER {
+                body.extend_from_slice(&chunk[..chunk.len().min(most - body.len())]);
+                if body.len() == most {
                     break;
                 }
             }

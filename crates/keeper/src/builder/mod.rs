@@ -5,6 +5,7 @@ pub(crate) mod cli;
 mod history;
 mod listen;
 pub(crate) mod live_args;
+pub(crate) mod mirror;
 mod proxy;
 mod replay;
 mod simulate;

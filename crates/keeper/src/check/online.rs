@@ -3,7 +3,10 @@
 use super::Findings;
 use crate::{
     Refusal,
-    config::{ChainSettings, Config, WatchSettings},
+    alert::http::Http,
+    builder::mirror,
+    clock::SystemClock,
+    config::{ChainSettings, Config, Settings, WatchSettings},
     node::{explain, is_turned_away},
     output::line,
     store::Store,
@@ -27,7 +30,20 @@ pub(super) async fn check(config: &Config, findings: &mut Findings) -> eyre::Res
     for chain in &config.settings.chains {
         nodes(config, chain, findings).await?;
     }
+    builder(&config.settings, findings).await?;
     store(config.settings.store.url.expose(), findings).await
+}
+
+/// The staker's sidecar, where there is one. That it is open is no fault of the file.
+async fn builder(settings: &Settings, findings: &mut Findings) -> eyre::Result<()> {
+    let Some(settings) = &settings.builder else { return Ok(()) };
+    match mirror::summary(settings, &Http::new()?, &SystemClock).await {
+        Ok(said) => line(&format!("ok     the builder's sidecar: {said}")),
+        Err(why) => {
+            findings.add(Refusal::No(format!("the builder's sidecar: {why}")));
+            Ok(())
+        }
+    }
 }
 
 /// A node as it has shown itself.

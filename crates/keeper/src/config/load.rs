@@ -71,6 +71,7 @@ impl Settings {
             channels: Vec::new(),
             routes: Vec::new(),
             heartbeat: None,
+            builder: None,
             store: StoreSettings { url: SecretText::new("sqlite::memory:"), keep: KEEP },
             server: args.listen.map(|listen| ServerSettings {
                 listen,

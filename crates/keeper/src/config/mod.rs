@@ -5,6 +5,7 @@
 //! they are kept, and each problem gets the line it is on. All problems are told at once, and none of them with a value:
 //! it may be a key.
 
+mod builder;
 mod chain;
 mod channel;
 mod document;

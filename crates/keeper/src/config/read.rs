@@ -1,7 +1,7 @@
 //! All sections but the pool's.
 
 use super::{
-    LogFormat, LogLevel, LogSettings, ServerSettings, Settings, StoreSettings,
+    LogFormat, LogLevel, LogSettings, ServerSettings, Settings, StoreSettings, builder,
     chain::{self, Around, LATER},
     channel,
     section::Section,
@@ -23,7 +23,6 @@ pub(super) fn settings(root: &mut Section<'_>, around: &Around<'_>) -> Settings 
     for later in ["signer", "probe"] {
         root.later(later, LATER);
     }
-    root.later("builder", "comes with the builder's sidecar; remove it");
     let chains = chain::read(root, around);
     let channels = channel::read(root, around.folder);
     // Also those that are wrong: it is enough to be told once.
@@ -32,6 +31,7 @@ pub(super) fn settings(root: &mut Section<'_>, around: &Around<'_>) -> Settings 
     Settings {
         routes: channel::routes(root, &chain_names, &channel_names),
         heartbeat: channel::heartbeat(root),
+        builder: builder::builder(root),
         store: root.section("store", |section| store(section, around.folder)),
         server: Some(root.section("server", |section| server(section, around.is_remote_fine))),
         log: root.section("log", log),

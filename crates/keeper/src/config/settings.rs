@@ -35,6 +35,7 @@ pub(crate) struct Settings {
     pub(crate) channels: Vec<ChannelSettings>,
     pub(crate) routes: Vec<RouteSettings>,
     pub(crate) heartbeat: Option<HeartbeatSettings>,
+    pub(crate) builder: Option<BuilderSettings>,
     pub(crate) store: StoreSettings,
     /// `None`: without a file, and without --listen.
     pub(crate) server: Option<ServerSettings>,
@@ -158,6 +159,13 @@ pub(crate) struct RouteSettings {
 pub(crate) struct HeartbeatSettings {
     pub(crate) url: SecretUrl,
     pub(crate) every: Duration,
+}
+
+/// `[builder]`.
+#[derive(Clone, Debug)]
+pub(crate) struct BuilderSettings {
+    /// `/status` of the sidecar.
+    pub(crate) status_url: SecretUrl,
 }
 
 /// `[store]`.

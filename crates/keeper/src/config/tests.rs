@@ -158,6 +158,8 @@ channels = ["pager"]
 [heartbeat]
 url = "https://beat.example/${file:key}"
 every = "30s"
+[builder]
+status_url = "http://127.0.0.1:18551/status"
 [store]
 url = "sqlite:data/k.db"
 keep = "30d"
@@ -171,6 +173,8 @@ level = "debug"
 "#;
     let Config { settings, .. } = valid(file);
     let [mainnet, op] = &settings.chains[..] else { panic!("{settings:?}") };
+    let builder = settings.builder.as_ref().unwrap();
+    assert_eq!(builder.status_url.expose(), "http://127.0.0.1:18551/status");
     let [_, WatchSettings::Deployments { path, deployment }] = &mainnet.watch[..] else {
         panic!("{mainnet:?}")
     };
@@ -455,9 +459,19 @@ fn each_problem_has_its_place_and_a_remedy() {
         ),
         ("[server]\nhosts = [\"a:1\"]\n", "2:10: server.hosts[0]: is no name of a host"),
         ("[server]\nhosts = \"a\"\n", "2:1: server.hosts: must be a list of texts"),
+        ("[builder]\n", "1:2: builder.status_url: missing"),
+        ("[builder]\nstatus_url = \"x\"\n", "2:1: builder.status_url: is no URL with a host"),
         (
-            "[builder]\nstatus_url = \"x\"\n",
-            "1:2: builder: comes with the builder's sidecar; remove it",
+            "[builder]\nstatus_url = \"http://a.example/status\"\n",
+            "2:1: builder.status_url: goes over a network unsealed",
+        ),
+        (
+            "[builder]\nstatus_url = \"http://127.0.0.1:18551\"\n",
+            "2:1: builder.status_url: must end in /status",
+        ),
+        (
+            "[builder]\npolicy = \"seed\"\nstatus_url = \"http://127.0.0.1:18551/status\"\n",
+            "2:1: builder.policy: unknown key",
         ),
         (
             "[[chain.mainnet.watch]]\nanywhere = true\ncode_hashes = []\n",

@@ -67,6 +67,12 @@ metrics! {
     BreakerState = "breaker_state",
     /// Storage contradicted the events of a breaker. By chain.
     BreakerDrift = "breaker_drift_total",
+    /// 1 while the builder's sidecar answers.
+    BuilderAnswers = "builder_answers",
+    /// 1 while blocks are built locally, as the sidecar last said.
+    BuilderOpen = "builder_open",
+    /// The missed run before the last slot it decided about.
+    BuilderMissedSlots = "builder_missed_slots",
     /// Rows of the outbox. By channel, status.
     OutboxRows = "outbox_rows",
     /// How long the oldest row has waited; 0 for none. By channel.

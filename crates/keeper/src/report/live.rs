@@ -1,11 +1,11 @@
 //! What only a running keeper knows.
 
-use crate::watch::Handle;
+use crate::{builder::mirror, watch::Handle};
 use serde::Serialize;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 /// All chains of a process at one moment.
@@ -48,9 +48,12 @@ pub(crate) struct LiveProvider {
     pub(crate) lag: u64,
 }
 
-/// The chains of a process, each with its watch while it has one. Cheap to clone.
+/// The chains of a process, each with its watch while it has one, and the builder's sidecar. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watches(Arc<Mutex<BTreeMap<u64, Watched>>>);
+pub(crate) struct Watches {
+    chains: Arc<Mutex<BTreeMap<u64, Watched>>>,
+    builder: Arc<OnceLock<mirror::Handle>>,
+}
 
 #[derive(Debug)]
 struct Watched {
@@ -73,9 +76,16 @@ impl Watches {
         }
     }
 
+    /// Says that the builder's sidecar is asked.
+    pub(crate) fn mirror(&self, builder: mirror::Handle) {
+        // There is one at the most.
+        self.builder.set(builder).ok();
+    }
+
     /// How all of them are.
     pub(crate) fn live(&self) -> Live {
-        let mut live = Live::default();
+        let builder = self.builder.get().map(mirror::Handle::document);
+        let mut live = Live { builder, ..Live::default() };
         for (chain, Watched { name, watch, .. }) in &*self.all() {
             let Some(watch) = watch else { continue };
             let health = watch.borrow();
@@ -130,6 +140,6 @@ impl Watches {
 
     /// Nothing that is done while it is held can panic half way.
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Watched>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.chains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,6 +20,7 @@ use crate::{
         About, AlertType, Channel, Delivery, Heartbeat, Message, MessageId, Phase, Routes,
         http::Http,
     },
+    builder::mirror::Mirror,
     cli::RunArgs,
     clock::SystemClock,
     fold::{Router, now_ms},
@@ -72,6 +73,13 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
         })
     };
     started(&store, &router).await?;
+    let mirror = settings.builder.as_ref().map(|settings| {
+        let (store, router) = (store.clone(), Arc::clone(&router));
+        Mirror::new(settings, http.clone(), store, router, Arc::new(SystemClock))
+    });
+    let mirror = mirror.transpose();
+    let mirror =
+        mirror.map_err(|error| Refusal::Configuration(format!("[builder] status_url: {error}")))?;
 
     let watches = Watches::default();
     stages.iter().for_each(|stage| stage.expected_by(&watches));
@@ -109,6 +117,19 @@ pub(crate) async fn run(args: RunArgs, stop: CancellationToken) -> eyre::Result<
         let watches = watches.clone();
         let is_current = move || std::future::ready(watches.reasons().is_empty());
         tokio::spawn(heartbeat.run(http.clone(), Arc::new(SystemClock), is_current, stop.clone()));
+    }
+    if let Some(mirror) = mirror {
+        watches.mirror(mirror.handle());
+        // Not among the work: however it ends, the keeper goes on.
+        let asking = supervise("builder", move || {
+            let mirror = mirror.clone();
+            async move {
+                mirror.run().await;
+                Ok(())
+            }
+        });
+        let stop = stop.clone();
+        tokio::spawn(async move { stop.run_until_cancelled(asking).await });
     }
     systemd::notify(systemd::Note::Ready);
     tokio::spawn({

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // here a panic is the report
 
 mod builder;
+mod builder_status;
 mod check;
 mod config;
 mod crash;

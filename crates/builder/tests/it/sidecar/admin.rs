@@ -76,3 +76,17 @@ async fn own_paths_can_be_moved_away_and_then_pass_like_any_other() {
     assert_eq!(client.get("/status").await.json()["policy"], "seed");
     assert_eq!(client.get(&header(101)).await.status, 404);
 }
+
+#[tokio::test]
+async fn a_status_says_which_process_it_is_of_since_each_counts_its_transitions_from_1() {
+    let (first, second) = (Setup::unknown(OnUnknown::Local).await, Setup::start().await);
+    let status = first.client().await.get("/status").await.json();
+    assert_eq!((&status["started_ms"], &status["genesis"]), (&1_201_000.into(), &().into()));
+    let other = second.client().await.get("/status").await.json();
+    assert_eq!(other["genesis"], 0);
+    let (one, two) = (status["instance"].as_str().unwrap(), other["instance"].as_str().unwrap());
+    assert!(one.len() == 16 && one != two, "{one} {two}");
+    first.join();
+    let again = first.client().await.get("/status").await.json();
+    assert_eq!(again["instance"], one);
+}

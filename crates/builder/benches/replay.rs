@@ -68,12 +68,12 @@ fn decision(policy: &str) -> f64 {
         slots_per_epoch: SlotsPerEpoch::MAINNET,
         start: Start::Zero,
         on_unknown: OnUnknown::Local,
+        trusts: true,
         gloas_epoch: None,
     };
     let policy: PolicySpec = policy.parse().unwrap();
     let policy = policy.compile(spec.slots_per_epoch, &mut ChaCha8Rng::seed_from_u64(0));
     let mut machine = Machine::new(&spec, policy, Recovery::None, 0);
-    machine.trust(0);
     let mut out = Vec::new();
     let root = |slot: u64| Root(std::array::from_fn(|byte| slot.to_be_bytes()[byte % 8]));
     let start = |slot: u64| i64::try_from(slot * 12_000).unwrap();

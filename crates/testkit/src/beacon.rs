@@ -69,6 +69,8 @@ pub struct BeaconSettings {
     pub head_first: bool,
     /// A comment and an event of no known name come before each event.
     pub has_noise: bool,
+    /// `headers?slot=` has orphans as well.
+    pub shows_orphans: bool,
 }
 
 #[derive(Debug)]
@@ -95,6 +97,7 @@ impl Default for BeaconSettings {
             line_end: "\n",
             head_first: false,
             has_noise: false,
+            shows_orphans: false,
         }
     }
 }
@@ -201,6 +204,16 @@ impl Beacon {
         }
         for (name, data) in events {
             node.event(name, &data.to_string());
+        }
+    }
+
+    /// Another node takes its place, on the same chain: it has no blocks before this slot, nor any from that one on.
+    pub fn rotate(&self, from: u64, to: u64) {
+        let mut node = self.lock();
+        node.streams.clear();
+        node.blocks.retain(|block| (from..to).contains(&block.0));
+        if let Some((slot, root, _)) = node.blocks.iter().max_by_key(|block| block.0).cloned() {
+            node.head = (slot, root);
         }
     }
 
@@ -332,12 +345,13 @@ impl Node {
         Some(json!({ "data": data }))
     }
 
-    /// Headers of a slot: canonical ones only, as some clients have it.
+    /// Headers of a slot: canonical ones only, as some clients have it, or all, as others.
     fn headers(&self, slot: &str) -> Value {
         let blocks = self
             .blocks
             .iter()
-            .filter(|block| block.0.to_string() == slot && block.1.ends_with("00"));
+            .filter(|block| block.0.to_string() == slot)
+            .filter(|block| self.settings.shows_orphans || block.1.ends_with("00"));
         json!({ "data": blocks.map(|block| self.header(block)).collect::<Vec<_>>() })
     }
 }

@@ -7,6 +7,8 @@ mod clock;
 pub(crate) mod names;
 mod record;
 pub(crate) mod status;
+#[cfg(test)]
+mod tests;
 
 pub use clock::{Clock, Sleep, WallClock};
 pub use record::{ROTATE_AT, Recorder};
@@ -182,6 +184,7 @@ impl Live {
             slots_per_epoch: network.clock.slots_per_epoch,
             start: self.options.start,
             on_unknown: self.options.on_unknown,
+            trusts: false,
             gloas_epoch: network.gloas_epoch,
         };
         let mut rng: StdRng = rand::SeedableRng::from_os_rng();

@@ -8,6 +8,7 @@ use crate::{
     replay::EventLine,
 };
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, BufWriter, Write as _},
     path::{Path, PathBuf},
@@ -50,8 +51,6 @@ impl Recorder {
     pub(super) fn begin(&mut self, ms: i64, spec: Spec) {
         self.spec = Some(spec);
         self.write(ms, &Observation::Spec(spec));
-        // In replay node 0 is up at first; here no node is before it was asked.
-        self.write(ms, &Observation::Stream { node: 0, up: false });
     }
 
     pub(super) fn write(&mut self, ms: i64, observation: &Observation) {
@@ -76,7 +75,40 @@ struct LogFile {
     path: PathBuf,
     file: BufWriter<File>,
     written: u64,
-    spec: Option<EventLine>,
+    spec: Option<Spec>,
+    nodes: Nodes,
+}
+
+/// Nodes by what was written of them: whether their streams are up, and relied on.
+#[derive(Default)]
+struct Nodes(BTreeMap<u8, bool>);
+
+impl Nodes {
+    fn note(&mut self, observation: &Observation) {
+        match *observation {
+            Observation::Stream { node, up: true } => {
+                self.0.insert(node, false);
+            }
+            Observation::Stream { node, up: false } => {
+                self.0.remove(&node);
+            }
+            Observation::Snapshot { node, .. } => {
+                self.0.entry(node).and_modify(|is_fit| *is_fit = true);
+            }
+            _ => {}
+        }
+    }
+
+    /// What leads to the same nodes from a start in this slot.
+    fn again(&self, slot: u64) -> Vec<Observation> {
+        let of = |(&node, &is_fit): (&u8, &bool)| {
+            let blocks = Vec::new();
+            let snapshot = Observation::Snapshot { node, from: slot, blocks, whole_tree: true };
+            let up = Observation::Stream { node, up: true };
+            std::iter::once(up).chain(is_fit.then_some(snapshot))
+        };
+        self.0.iter().flat_map(of).collect()
+    }
 }
 
 impl LogFile {
@@ -85,7 +117,8 @@ impl LogFile {
             fs::rename(path, old(path))?;
         }
         let file = BufWriter::new(File::create(path)?);
-        Ok(Self { path: path.to_owned(), file, written: 0, spec: None })
+        let nodes = Nodes::default();
+        Ok(Self { path: path.to_owned(), file, written: 0, spec: None, nodes })
     }
 
     fn run(&mut self, lines: &Receiver<EventLine>) -> io::Result<()> {
@@ -99,18 +132,23 @@ impl LogFile {
     }
 
     fn line(&mut self, line: &EventLine) -> io::Result<()> {
-        if matches!(line.observation, Observation::Spec(_)) {
-            self.spec = Some(line.clone());
+        if let Observation::Spec(spec) = line.observation {
+            self.spec = Some(spec);
         } else if self.written >= ROTATE_AT {
             self.file.flush()?;
             fs::rename(&self.path, old(&self.path))?;
             self.file = BufWriter::new(File::create(&self.path)?);
             self.written = 0;
-            if let Some(spec) = &self.spec {
-                let spec = EventLine { ms: line.ms, observation: spec.observation.clone() };
-                self.write(&spec)?;
+            if let Some(spec) = self.spec {
+                // A file by itself begins as a restart in this moment would, with the nodes as they are.
+                let slot = spec.clock().slot_at(line.ms);
+                for observation in [vec![Observation::Spec(spec)], self.nodes.again(slot)].concat()
+                {
+                    self.write(&EventLine { ms: line.ms, observation })?;
+                }
             }
         }
+        self.nodes.note(&line.observation);
         self.write(line)
     }
 

@@ -41,6 +41,8 @@ pub struct Machine<P = Compiled> {
     gloas: Option<u64>,
     tally: Tally,
     nodes: Vec<Node>,
+    /// Whether node 0 is taken for well at a start.
+    trusts: bool,
     /// Whether any node was ever fit to be asked.
     was_fit: bool,
     breaker: Breaker<P>,
@@ -65,6 +67,7 @@ impl<P: Policy> Machine<P> {
             gloas,
             tally: Tally::new(0, Start::Zero),
             nodes: Vec::new(),
+            trusts: false,
             was_fit: false,
             breaker: Breaker::with(policy, recovery, spec.on_unknown),
             ms: ms.max(0),
@@ -75,16 +78,16 @@ impl<P: Policy> Machine<P> {
             late: VecDeque::new(),
         };
         machine.count_anew(spec.start);
+        machine.trust_if(spec.trusts);
         machine
     }
 
-    /// Takes the node as up, with all its blocks known until now. For logs, which begin so.
-    pub fn trust(&mut self, node: u8) {
-        let now = self.tally.now();
-        if let Some(node) = self.node(node) {
-            *node = Node::trusted(now);
+    fn trust_if(&mut self, trusts: bool) {
+        self.trusts = trusts;
+        if trusts {
+            self.nodes = vec![Node::trusted(self.tally.now())];
+            self.nodes_changed();
         }
-        self.nodes_changed();
     }
 
     /// The slot that runs.
@@ -202,7 +205,8 @@ impl<P: Policy> Machine<P> {
                 self.snapshot(node, from, blocks, whole_tree, out);
             }
             Observation::Sync { node, head_slot, is_syncing, is_optimistic, el_offline } => {
-                self.sync(node, head_slot, (is_syncing, el_offline), is_optimistic);
+                let is_early = self.is_early(ms, head_slot);
+                self.sync(node, (head_slot, is_early), (is_syncing, el_offline), is_optimistic);
             }
             Observation::Header { slot } => {
                 let now = self.tally.now();
@@ -256,7 +260,7 @@ impl<P: Policy> Machine<P> {
     }
 
     fn block(&mut self, node: u8, ms: i64, block: &Seen, out: &mut Vec<Output>) {
-        let early = ms.saturating_add(SKEW_MS) < self.clock.start(block.slot);
+        let early = self.is_early(ms, block.slot);
         let lost = self.node(node).and_then(|node| node.skew(early));
         if let Some(from) = lost {
             self.tally.unsee(from, node);
@@ -264,6 +268,11 @@ impl<P: Policy> Machine<P> {
         self.add(block, out);
         // Only the node's own account clears it.
         self.told(node, |node| node.optimistic |= block.optimistic);
+    }
+
+    /// Whether a block at that time means that a clock is wrong.
+    fn is_early(&self, ms: i64, slot: u64) -> bool {
+        ms.saturating_add(SKEW_MS) < self.clock.start(slot)
     }
 
     fn add(&mut self, seen: &Seen, out: &mut Vec<Output>) {
@@ -323,7 +332,7 @@ impl<P: Policy> Machine<P> {
     fn sync(
         &mut self,
         index: u8,
-        head_slot: u64,
+        (head_slot, is_early): (u64, bool),
         (syncing, el_offline): (bool, bool),
         optimistic: bool,
     ) {
@@ -337,6 +346,10 @@ impl<P: Policy> Machine<P> {
             true => Some(node.blind().min(head_slot)),
             false => None,
         };
+        // A head in time clears nothing: it may be an old one. Only a block in time does.
+        if is_early {
+            node.skew(true);
+        }
         let gated = node.report(syncing, el_offline, now);
         if let Some(from) = lost.min(gated).or(lost).or(gated) {
             self.tally.unsee(from, index);
@@ -376,6 +389,7 @@ impl<P: Policy> Machine<P> {
         self.nodes.clear();
         self.was_fit = false;
         self.count_anew(self.start);
+        self.trust_if(self.trusts);
         self.transition(self.tally.now(), before, Why::Restart, (None, None), out);
     }
 

@@ -25,6 +25,10 @@ pub struct Spec {
     /// The answer where nothing is known.
     #[serde(default)]
     pub on_unknown: OnUnknown,
+    /// Whether node 0 is up at the start, with all its blocks known until then. So it is in a log that somebody writes. The
+    /// watcher relies on no node before it was asked, and its record says so.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub trusts: bool,
     /// The epoch from which on a missing payload is the fault, and not a missing block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gloas_epoch: Option<u64>,

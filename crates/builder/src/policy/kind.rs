@@ -46,6 +46,14 @@ const fn slots(name: &'static str, default: Option<u64>) -> Key {
 const QUARTER: u64 = u64::MAX;
 
 pub(super) const KINDS: &[Kind] = &[
+    #[cfg(test)]
+    Kind {
+        name: "panics",
+        keys: &[],
+        view: View::Tree,
+        takes_view: false,
+        rule: |_, _| Rule::Panics,
+    },
     Kind {
         name: "seed",
         keys: &[any("max", Some(5))],

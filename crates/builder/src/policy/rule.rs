@@ -32,6 +32,9 @@ pub(super) enum Rule {
     Nimbus { epoch: u64 },
     /// Grandine: its book says 5 an epoch, its code 8.
     Grandine { skips: u64, per_epoch: u64, epoch: u64 },
+    /// A defect.
+    #[cfg(test)]
+    Panics,
 }
 
 /// Nimbus opens beyond so many missed in the epoch before the head, or beyond so many in a row there.
@@ -95,6 +98,8 @@ impl Rule {
                 Verdict::Closed
             }
             Self::Nimbus { epoch } => nimbus(reading, epoch),
+            #[cfg(test)]
+            Self::Panics => panic!("as it should"),
             Self::Grandine { skips, per_epoch, epoch } => {
                 if run > skips {
                     return open(TripCause::MissedRun, run, skips);
@@ -145,6 +150,8 @@ impl Rule {
             }
             // Its numbers are fixed in the client.
             Self::Nimbus { epoch } => Self::Nimbus { epoch },
+            #[cfg(test)]
+            Self::Panics => self,
             Self::Grandine { skips, per_epoch, epoch } => {
                 Self::Grandine { skips: lax(skips), per_epoch: lax(per_epoch), epoch }
             }

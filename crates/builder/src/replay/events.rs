@@ -119,9 +119,7 @@ pub fn replay_events<R: BufRead, E: From<InputError>>(
         .map(|policy| {
             let policy = policy.compile(spec.slots_per_epoch, &mut rng);
             let recovery = options.recovery.unwrap_or(policy.default_recovery());
-            let mut machine = Machine::new(&spec, policy, recovery, log.start());
-            machine.trust(0);
-            machine
+            Machine::new(&spec, policy, recovery, log.start())
         })
         .collect();
     let several = machines.len() > 1;
@@ -129,9 +127,6 @@ pub fn replay_events<R: BufRead, E: From<InputError>>(
     while let Some(EventLine { ms, observation }) = log.next_event()? {
         for machine in &mut machines {
             machine.observe(ms, &observation, &mut out);
-            if observation == Observation::Restart {
-                machine.trust(0);
-            }
             let name = several.then(|| machine.breaker().policy().name());
             for output in out.drain(..) {
                 let told = match output {

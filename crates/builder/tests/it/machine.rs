@@ -1,9 +1,9 @@
 //! What the machine makes of nodes, admins and odd times.
 
-use crate::script::{SLOT_MS, play, root};
+use crate::script::{SLOT_MS, play, policy, root};
 use fusebox_builder::{
-    Action, Breaker, Cause, Evidence, Observation, OnUnknown, Output, Policy, Recovery, Seen,
-    State, Verdict,
+    Action, Breaker, Cause, Evidence, Machine, Observation, OnUnknown, Output, Policy, Recovery,
+    Seen, SlotsPerEpoch, Spec, Start, State, Verdict,
 };
 use proptest::prelude::*;
 
@@ -125,11 +125,22 @@ fn overrides_change_answers_and_not_what_is_recorded() {
 
 #[test]
 fn before_any_node_was_heard_nothing_is_forwarded() {
-    let script = "100 start\n100 restart\n101 ask forward";
-    let mut played = play("seed", None, script);
-    played.tell(102, 0, &Observation::Restart);
-    let decision = played.ask(102);
-    assert_eq!((decision.forward, decision.cause.name()), (false, "no-node"));
+    let spec = Spec {
+        slot_ms: 12_000.try_into().unwrap(),
+        slots_per_epoch: SlotsPerEpoch::MAINNET,
+        start: Start::Zero,
+        on_unknown: OnUnknown::Local,
+        trusts: false,
+        gloas_epoch: None,
+    };
+    let seed = policy("seed");
+    let mut machine = Machine::new(&spec, seed, Recovery::UntilRestart, 100 * 12_000);
+    for slot in [102, 103] {
+        let mut out = Vec::new();
+        let decision = machine.decide(slot, &mut out);
+        assert_eq!((decision.forward, decision.cause.name()), (false, "no-node"));
+        machine.observe(102 * 12_000, &Observation::Restart, &mut out);
+    }
 }
 
 #[test]

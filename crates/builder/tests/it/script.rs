@@ -59,6 +59,7 @@ pub(crate) fn play_with(
         slots_per_epoch: SlotsPerEpoch::MAINNET,
         start,
         on_unknown,
+        trusts: true,
         gloas_epoch: first.get(2).and_then(|word| word.strip_prefix("gloas=")?.parse().ok()),
     };
     let policy = policy(policy_text);
@@ -73,7 +74,6 @@ pub(crate) fn play_with(
         tip_slot: anchor,
         orphans: 0,
     };
-    play.machine.trust(0);
     if start == Start::Zero {
         play.trust(anchor);
     }
@@ -188,7 +188,6 @@ impl Play {
 
     /// Node 0 is up, and has the last canonical block as its head.
     fn trust(&mut self, slot: u64) {
-        self.machine.trust(0);
         self.tell(slot, 150, &Observation::Head { node: 0, slot: self.tip_slot, root: self.tip });
     }
 

@@ -172,6 +172,7 @@ proptest! {
             slots_per_epoch: SlotsPerEpoch::MAINNET,
             start: Start::Zero,
             on_unknown: fusebox_builder::OnUnknown::Local,
+            trusts: true,
             gloas_epoch: None,
         };
         let slot = |i: usize| ANCHOR + 1 + i as u64;
@@ -180,10 +181,7 @@ proptest! {
         let told: Vec<_> = (0..24).filter(|i| filled[*i]).collect();
         let seen = |i: usize| Seen::new(slot(i), root(slot(i), 0), None);
         let fresh = || {
-            let mut machine =
-                Machine::new(&spec, policy("seed"), Recovery::UntilRestart, start(ANCHOR));
-            machine.trust(0);
-            machine
+            Machine::new(&spec, policy("seed"), Recovery::UntilRestart, start(ANCHOR))
         };
 
         let (mut machine, mut plain) = (fresh(), Vec::new());

@@ -253,3 +253,67 @@ async fn a_history_names_missed_slots_and_orphans_and_replays() {
     ];
     assert_eq!(keeper_output(args).status.code(), Some(7), "its longest run is 3");
 }
+
+/// Writes the history of these slots, and how it ended.
+fn history(beacon: &Beacon, (from, to): (u64, u64), out: &std::path::Path) -> std::process::Output {
+    let (node, from, to) = (beacon.url(), from.to_string(), to.to_string());
+    keeper_output([
+        "builder",
+        "history",
+        "--beacon-node",
+        &node,
+        "--from",
+        &from,
+        "--to",
+        &to,
+        "--out",
+        out.to_str().unwrap(),
+    ])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missed_slot_with_an_orphan_is_flagged_where_the_node_shows_orphans() {
+    let beacon = beacon().await;
+    for slot in [101, 104, 106] {
+        beacon.block(slot);
+    }
+    beacon.orphan(103, 1);
+    beacon.orphan(104, 1);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("missed.csv");
+    for (shows, flag) in [(false, 0), (true, 1)] {
+        beacon.set(|settings| settings.shows_orphans = shows);
+        let output = history(&beacon, (101, 105), &out);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let expected = format!("slot,relayed_block_forked\n102,0\n103,{flag}\n105,0\n");
+        assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_history_that_was_interrupted_goes_on_to_the_same_file() {
+    let beacon = beacon().await;
+    (101..=480).filter(|slot| slot % 7 != 0).for_each(|slot| beacon.block(slot));
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, out) = (folder.path().join("whole.csv"), folder.path().join("missed.csv"));
+    assert_eq!(history(&beacon, (101, 470), &whole).status.code(), Some(0));
+
+    beacon.refuse("headers/400", 503);
+    let output = history(&beacon, (101, 470), &out);
+    assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the same command goes on from here"), "{}", stderr(&output));
+    // As if it had been killed between a line and the note of it.
+    let mut written = fs::read(&out).unwrap();
+    written.extend(b"399,0\n40");
+    fs::write(&out, written).unwrap();
+    beacon.allow("headers/400");
+    let early = beacon.count("headers/150");
+    let output = history(&beacon, (101, 470), &out);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&out).unwrap(), fs::read_to_string(&whole).unwrap());
+    assert_eq!(beacon.count("headers/150"), early, "what was written is not asked for again");
+    // Another range begins anew.
+    assert_eq!(history(&beacon, (101, 120), &out).status.code(), Some(0));
+    let expected = "slot,relayed_block_forked\n105,0\n112,0\n119,0\n";
+    assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+}

@@ -135,3 +135,37 @@ async fn what_is_recorded_replays_to_the_same_decisions() {
     assert_eq!(replayed, live);
     assert_eq!((live.first(), live.last()), (Some(&true), Some(&false)));
 }
+
+#[tokio::test]
+async fn a_node_is_not_relied_upon_before_it_was_asked_and_the_record_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.jsonl");
+    let recorder = Recorder::new(&path).unwrap();
+    let mut settings = BeaconSettings::default();
+    settings.refused.insert("fork_choice".to_owned(), 503);
+    let mut watched = Watched::new(settings, OnUnknown::Local, Some(recorder), SLOT).await;
+    watched.until("the network is known", |live| live.is_running()).await;
+    let mut live = Vec::new();
+    for _ in 0..9 {
+        watched.next().await;
+        let answer = watched.ask();
+        live.push((answer.forward, answer.cause.name().to_owned()));
+    }
+    // Nine slots without a block, which nobody watched.
+    assert_eq!(watched.live.state(), State::Closed);
+    assert_eq!(live.last(), Some(&(false, "no-node".to_owned())));
+    watched.task.abort();
+    (&mut watched.task).await.ok();
+    watched.live.stop_recording();
+    let mut log = replay::EventLog::new(BufReader::new(File::open(&path).unwrap()), "log").unwrap();
+    let options =
+        replay::EventOptions { policies: vec!["seed".parse().unwrap()], recovery: None, seed: 0 };
+    let mut replayed = Vec::new();
+    let trips = replay::replay_events(&mut log, &options, |told| {
+        let told = serde_json::to_value(told).unwrap();
+        let cause = told["cause"].as_str().map(ToOwned::to_owned);
+        replayed.extend(told["forward"].as_bool().zip(cause));
+        Ok::<_, replay::InputError>(())
+    });
+    assert_eq!((trips.unwrap(), replayed), (0, live));
+}

@@ -1,7 +1,9 @@
 //! A breaker that watches a beacon node, from what the node writes to the decision.
 
 mod cases;
+mod clocks;
 mod failures;
+mod several;
 
 use crate::sidecar::{Manual, SLOT};
 use fusebox_builder::{
@@ -17,6 +19,8 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// A breaker, a node and the time; it begins in slot 100, in which the node has a block.
 pub(crate) struct Watched {
     pub(crate) beacon: Beacon,
+    /// What else is watched.
+    pub(crate) others: Vec<Beacon>,
     pub(crate) live: Arc<Live>,
     pub(crate) clock: ManualClock,
     pub(crate) slot: u64,
@@ -54,17 +58,31 @@ impl Watched {
     ) -> Self {
         let beacon = Beacon::start(100, settings).await.unwrap();
         let clock = ManualClock::new(100 * length + length / 12);
+        let time = Arc::new(Manual(clock.clone()));
+        Self::of(vec![beacon], clock, time, on_unknown, recorder, length)
+    }
+
+    /// One that watches these nodes by this time, which the clock turns.
+    pub(crate) fn of(
+        mut beacons: Vec<Beacon>,
+        clock: ManualClock,
+        time: Arc<dyn fusebox_builder::Clock>,
+        on_unknown: OnUnknown,
+        recorder: Option<Recorder>,
+        length: Duration,
+    ) -> Self {
         let options = LiveOptions {
             policy: "seed".parse().unwrap(),
             recovery: None,
             start: Start::Zero,
             on_unknown,
         };
-        let time = Arc::new(Manual(clock.clone()));
-        let live = Live::new(options, time, vec!["node".to_owned()], recorder);
-        let api = Api::new(&beacon.url()).unwrap();
-        let task = tokio::spawn(watch(Arc::clone(&live), vec![api]));
-        Self { beacon, live, clock, slot: 100, length, task }
+        let names = beacons.iter().map(|_| "node".to_owned()).collect();
+        let live = Live::new(options, time, names, recorder);
+        let apis = beacons.iter().map(|beacon| Api::new(&beacon.url()).unwrap()).collect();
+        let task = tokio::spawn(watch(Arc::clone(&live), apis));
+        let beacon = beacons.remove(0);
+        Self { beacon, others: beacons, live, clock, slot: 100, length, task }
     }
 
     /// Waits until something is so.
@@ -85,18 +103,25 @@ impl Watched {
 
     /// The next slot begins: the node has kept its stream alive and was polled, if it was connected.
     pub(crate) async fn next(&mut self) {
-        self.beacon.raw(b":\n\n");
+        for beacon in self.beacons() {
+            beacon.raw(b":\n\n");
+        }
         self.next_in_silence().await;
     }
 
     pub(crate) async fn next_in_silence(&mut self) {
-        let polls = self.beacon.count("node/syncing");
+        let status = self.live.status();
         // Either is known from an answer on this stream, so the next poll is due by this clock.
-        let is_polled =
-            self.live.is_ready() || self.live.status()["nodes"][0]["gate"] != Value::Null;
+        let is_polled = |(index, _): &(usize, &Beacon)| {
+            let node = &status["nodes"][*index];
+            node["eligible"] == true || node["gate"] != Value::Null
+        };
+        let polled = self.beacons().enumerate().filter(is_polled);
+        let polled: Vec<_> =
+            polled.map(|(_, beacon)| (beacon, beacon.count("node/syncing") + 1)).collect();
         self.clock.advance(self.length / 12 * 3);
-        if is_polled {
-            self.beacon.asked("node/syncing", polls + 1).await;
+        for (beacon, polls) in polled {
+            beacon.asked("node/syncing", polls).await;
         }
         self.clock.advance(self.length / 12 * 4);
         self.clock.advance(self.length - self.length / 12 * 7);
@@ -110,6 +135,10 @@ impl Watched {
         })
         .await
         .unwrap();
+    }
+
+    fn beacons(&self) -> impl Iterator<Item = &Beacon> {
+        std::iter::once(&self.beacon).chain(&self.others)
     }
 
     /// The current slot gets its block, and it is seen.

@@ -165,3 +165,68 @@ fn old(path: &Path) -> PathBuf {
     name.push(".1");
     name.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        OnUnknown, SlotsPerEpoch, Start,
+        replay::{EventLog, EventOptions, InputError, replay_events},
+    };
+    use std::io::BufReader;
+
+    /// What a file replays to: answers with their causes, and trips.
+    fn replayed(path: &Path) -> (Vec<(bool, String)>, u64) {
+        let mut log =
+            EventLog::new(BufReader::new(File::open(path).unwrap()), "events.jsonl").unwrap();
+        let policies = vec!["seed".parse().unwrap()];
+        let options = EventOptions { policies, recovery: None, seed: 0 };
+        let mut answers = Vec::new();
+        let trips = replay_events(&mut log, &options, |told| {
+            let told = serde_json::to_value(told).unwrap();
+            let cause = told["cause"].as_str().map(ToOwned::to_owned);
+            answers.extend(told["forward"].as_bool().zip(cause));
+            Ok::<_, InputError>(())
+        });
+        (answers, trips.unwrap())
+    }
+
+    #[test]
+    fn a_file_that_was_rotated_goes_on_with_the_nodes_as_they_are() {
+        let spec = Spec {
+            slot_ms: 12_000.try_into().unwrap(),
+            slots_per_epoch: SlotsPerEpoch::MAINNET,
+            start: Start::Zero,
+            on_unknown: OnUnknown::Local,
+            trusts: false,
+            gloas_epoch: None,
+        };
+        let up = |up| Observation::Stream { node: 0, up };
+        let blocks = Vec::new();
+        let snapshot = Observation::Snapshot { node: 0, from: 0, blocks, whole_tree: true };
+        // Relied upon, up and not asked yet, and down: seven slots without a block after that.
+        for (before, answer, trips) in [
+            (vec![up(true), snapshot.clone()], (false, "missed-run"), 1),
+            (vec![up(true)], (false, "no-node"), 0),
+            (vec![up(true), snapshot, up(false)], (false, "no-node"), 0),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("events.jsonl");
+            let mut file = LogFile::create(&path).unwrap();
+            for observation in [vec![Observation::Spec(spec)], before].concat() {
+                file.line(&EventLine { ms: 1_200_000, observation }).unwrap();
+            }
+            file.written = ROTATE_AT;
+            for slot in [100, 107] {
+                let observation = Observation::Header { slot };
+                let ms = i64::try_from(slot * 12_000 + 500).unwrap();
+                file.line(&EventLine { ms, observation }).unwrap();
+            }
+            file.file.flush().unwrap();
+            assert!(old(&path).exists());
+            let (answers, tripped) = replayed(&path);
+            assert_eq!(answers.last(), Some(&(answer.0, answer.1.to_owned())));
+            assert_eq!(tripped, trips);
+        }
+    }
+}

@@ -169,3 +169,24 @@ async fn a_node_is_not_relied_upon_before_it_was_asked_and_the_record_says_so() 
     });
     assert_eq!((trips.unwrap(), replayed), (0, live));
 }
+
+/// Payload events are not read yet: what an external builder owes is not known, so nothing trips and `on_unknown` answers.
+#[tokio::test]
+async fn from_gloas_on_slots_are_unknown_and_nothing_trips() {
+    let mut settings = BeaconSettings::default();
+    settings.spec["GLOAS_FORK_EPOCH"] = "0".into();
+    let mut watched = Watched::with(settings, OnUnknown::Local, None).await;
+    for _ in 0..8 {
+        watched.next().await;
+        watched.beacon.block(watched.slot);
+        let slot = watched.slot;
+        let is_known = |live: &fusebox_builder::Live| {
+            live.with_machine(|machine| machine.tally().status(slot).is_some()) == Some(true)
+        };
+        watched.until("the block is known", is_known).await;
+    }
+    watched.next().await;
+    let answer = watched.ask();
+    assert_eq!((answer.forward, answer.cause), (false, Cause::StreamGap));
+    assert_eq!(watched.live.state(), State::Closed);
+}

@@ -136,6 +136,10 @@ bench-keeper: ## How fast the keeper reads, tells and idles, beside bare request
 	cargo build --locked --release --quiet --bin keeper
 	cargo run --locked --release --quiet --package fusebox-bench --bin bench-keeper docs/bench-keeper.md
 
+.PHONY: bench-builder
+bench-builder: ## What the builder's sidecar, replay and simulation take, with bounds; writes docs/bench-builder.md
+	cargo run --locked --quiet --package fusebox-bench --bin bench-builder docs/bench-builder.md
+
 .PHONY: soak
 soak: setup ## The keeper killed 200 times amid reorgs and a receiver that fails, then an hour of random faults; SOAK_SECONDS=60 SOAK_SEED=7
 	KEEPER_KILLS=200 cargo test --locked --package fusebox-keeper --test it case_12 -- --nocapture
@@ -143,8 +147,9 @@ soak: setup ## The keeper killed 200 times amid reorgs and a receiver that fails
 	cargo run --locked --release --quiet --package fusebox-bench --bin soak-keeper $(if $(SOAK_SECONDS),,docs/soak-keeper.md)
 
 .PHONY: bench
-bench: gas ## Measured figures: gas, and the Rust breaker beside its peers under every rule
+bench: gas ## Measured figures: gas, the Rust breaker beside its peers under every rule, and the builder breaker
 	cargo bench --locked --package fusebox-bench
+	@$(MAKE) bench-builder
 
 .PHONY: prove
 prove: setup .venv/.installed ## Proves test/symbolic with halmos: the state machine is its table, for every word

@@ -3,7 +3,12 @@
 //! A relay that answers 1.8 kB, on the loopback. Direct and proxied requests alternate, each over one connection that is kept,
 //! so that both meet the same machine. Then the same with an open breaker, and 32 uploads of 20 MiB at once.
 
-#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)] // it measures, and says so
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)] // it measures, and says so
 
 #[allow(dead_code)] // what other benches need
 mod common;
@@ -68,20 +73,25 @@ async fn run() -> ExitCode {
     let mut added = Vec::new();
     for _ in 0..ROUNDS {
         let [direct, through] = alternate([relay, proxied]).await;
-        println!("p99 direct {direct:?}, proxied {through:?}");
+        eprintln!("p99 direct {direct:?}, proxied {through:?}");
         added.push(through.saturating_sub(direct));
     }
-    bars.at_most("closed: what it adds at p99", ms(median(added)), 0.15, "ms");
+    bars.at_most("closed: what the sidecar adds, p99", ms(median(added)), 0.15, "ms");
     live.admin(Action::ForceOpen, None);
     let mut open = Vec::new();
     for _ in 0..ROUNDS {
         let [time] = alternate([proxied]).await;
         open.push(time);
     }
-    bars.at_most("open: p99", ms(median(open)), 0.3, "ms");
+    bars.at_most("open: 204, p99", ms(median(open)), 0.3, "ms");
     upload(proxied).await;
     if let Some(kib) = peak_memory() {
-        bars.at_most("peak memory with 32 uploads of 20 MiB", kib as f64 / 1024.0, 96.0, "MiB");
+        bars.at_most(
+            "sidecar: peak memory with 32 uploads of 20 MiB at once",
+            kib as f64 / 1024.0,
+            96.0,
+            "MiB",
+        );
     }
     bars.verdict()
 }

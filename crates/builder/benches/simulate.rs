@@ -1,6 +1,11 @@
 //! 1,000 runs of 8,192 slots under eight policies, on one thread: `cargo bench -p fusebox-builder --bench simulate -- --check`.
 
-#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)] // it measures, and says so
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)] // it measures, and says so
 
 mod common;
 
@@ -30,7 +35,7 @@ fn main() -> ExitCode {
     let seconds = time.as_secs_f64();
     bars.at_most("1,000 runs × 8,192 slots × 8 policies", seconds, 5.0, "s");
     if let Some(kib) = peak_memory() {
-        bars.at_most("peak memory", kib as f64 / 1024.0, 48.0, "MiB");
+        bars.at_most("simulate: peak memory", kib as f64 / 1024.0, 48.0, "MiB");
     }
     bars.verdict()
 }

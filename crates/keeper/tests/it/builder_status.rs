@@ -93,6 +93,7 @@ async fn what_the_sidecar_says_is_told_and_shown_and_its_death_stops_nothing() {
     let (_, metrics) = get(&format!("{address}/metrics")).await;
     assert!(metrics.contains("\nkeeper_builder_open 1\n"), "{metrics}");
     assert!(metrics.contains("\nkeeper_builder_answers 1\n"), "{metrics}");
+    assert!(metrics.contains("\nkeeper_builder_missed_slots "), "{metrics}");
 
     sidecar.kill();
     let shown = until(address, |builder| builder["answers"] == false).await;

@@ -118,7 +118,8 @@ channels = ["hook"]
         ],
     )
     .await;
-    for name in documented() {
+    // The sidecar's are there where there is one: `builder_status` looks at them.
+    for name in documented().into_iter().filter(|name| !name.starts_with("keeper_builder_")) {
         let is_there = all.lines().any(|line| {
             line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ', '_']))
         });

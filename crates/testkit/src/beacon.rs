@@ -6,7 +6,7 @@ use crate::{
     seed::Seed,
 };
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
 use hyper::{
     Request, Response,
@@ -71,6 +71,8 @@ pub struct BeaconSettings {
     pub has_noise: bool,
     /// `headers?slot=` has orphans as well.
     pub shows_orphans: bool,
+    /// Not even the stream's status and headers are written before its first bytes.
+    pub is_mute: bool,
 }
 
 #[derive(Debug)]
@@ -98,6 +100,7 @@ impl Default for BeaconSettings {
             head_first: false,
             has_noise: false,
             shows_orphans: false,
+            is_mute: false,
         }
     }
 }
@@ -127,8 +130,8 @@ impl Beacon {
                 let shared = Arc::clone(&shared);
                 Box::pin(async move {
                     let service = service_fn(|request: Request<Incoming>| {
-                        let response = answer(&shared, &request);
-                        async move { Ok::<_, Infallible>(response) }
+                        let answer = answer(&shared, &request);
+                        async move { Ok::<_, Infallible>(answer.response().await) }
                     });
                     // An error is a client that left.
                     http1::Builder::new()
@@ -356,14 +359,39 @@ impl Node {
     }
 }
 
-fn answer(shared: &Shared, request: &Request<Incoming>) -> Response<Body> {
+enum Answer {
+    Whole(Response<Body>),
+    Stream { chunks: mpsc::Receiver<Bytes>, is_mute: bool },
+}
+
+impl Answer {
+    async fn response(self) -> Response<Body> {
+        let (mut chunks, is_mute) = match self {
+            Self::Whole(response) => return response,
+            Self::Stream { chunks, is_mute } => (chunks, is_mute),
+        };
+        let first = if is_mute { chunks.recv().await } else { None };
+        let rest =
+            stream::unfold(
+                chunks,
+                |mut chunks| async move { Some((chunks.recv().await?, chunks)) },
+            );
+        let frames = stream::iter(first).chain(rest).map(|chunk| Ok(Frame::data(chunk)));
+        let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+        let event_stream = "text/event-stream".parse().expect("it is one");
+        response.headers_mut().insert(CONTENT_TYPE, event_stream);
+        response
+    }
+}
+
+fn answer(shared: &Shared, request: &Request<Incoming>) -> Answer {
     let path = request.uri().path();
     let mut node = shared.node.lock().unwrap_or_else(PoisonError::into_inner);
     node.requests.push(request.uri().to_string());
     shared.changed.send_replace(());
     let refused = node.settings.refused.iter().find(|(part, _)| path.contains(part.as_str()));
     if let Some((_, status)) = refused {
-        return plain(*status, json!({ "code": status, "message": "as told" }));
+        return Answer::Whole(plain(*status, json!({ "code": status, "message": "as told" })));
     }
     if path == "/eth/v1/events" {
         // The comma form yields nothing on some nodes.
@@ -373,20 +401,13 @@ fn answer(shared: &Shared, request: &Request<Incoming>) -> Response<Body> {
             node.streams.retain(|stream| !stream.is_closed());
             node.streams.push(sender);
         }
-        let frames = stream::unfold(receiver, |mut receiver| async move {
-            Some((Ok(Frame::data(receiver.recv().await?)), receiver))
-        });
-        let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
-        response
-            .headers_mut()
-            .insert(CONTENT_TYPE, "text/event-stream".parse().expect("it is one"));
-        return response;
+        return Answer::Stream { chunks: receiver, is_mute: node.settings.is_mute };
     }
     let slot = request.uri().query().and_then(|query| query.strip_prefix("slot="));
-    match slot.map(|slot| node.headers(slot)).or_else(|| node.answer(path)) {
+    Answer::Whole(match slot.map(|slot| node.headers(slot)).or_else(|| node.answer(path)) {
         Some(value) => plain(200, value),
         None => plain(404, json!({ "code": 404, "message": "not found" })),
-    }
+    })
 }
 
 fn plain(status: u16, value: Value) -> Response<Body> {

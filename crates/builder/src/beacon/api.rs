@@ -1,6 +1,9 @@
 //! The beacon API, as far as it is asked. Answers are bounded in bytes and time, and errors name no URL: it may hold a key.
 
-use super::message::{ForkChoice, HeaderData, Leaf, Syncing};
+use super::{
+    events::Events,
+    message::{ForkChoice, HeaderData, Leaf, Syncing},
+};
 use crate::{
     clock::{ChainSpecError, SlotClock},
     live::Network,
@@ -180,14 +183,12 @@ impl Api {
     }
 
     /// Opens the stream of events.
-    pub(super) async fn events(&self) -> Result<Response, ApiError> {
+    pub(super) async fn events(&self) -> Result<Events, ApiError> {
         // The comma form yields nothing on some nodes.
         let topics = "topics=block&topics=head&topics=chain_reorg&topics=finalized_checkpoint";
         let url = self.url(&format!("eth/v1/events?{topics}"))?;
         let request = self.client.get(url).header("accept", "text/event-stream");
-        let response = tokio::time::timeout(BACKFILL_TIME, request.send()).await;
-        let response = response.map_err(|_| ApiError::Transport("no answer in time".to_owned()))?;
-        ok(response.map_err(transport)?)
+        Events::open(request).await
     }
 
     fn url(&self, path: &str) -> Result<Url, ApiError> {
@@ -216,7 +217,7 @@ impl Api {
     }
 }
 
-fn ok(response: Response) -> Result<Response, ApiError> {
+pub(super) fn ok(response: Response) -> Result<Response, ApiError> {
     match response.status() {
         StatusCode::OK => Ok(response),
         status => Err(ApiError::Status(status.as_u16())),

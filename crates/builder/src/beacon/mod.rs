@@ -2,6 +2,7 @@
 
 mod api;
 mod backfill;
+mod events;
 mod message;
 mod node;
 mod sse;

@@ -2,7 +2,7 @@
 
 use super::{Watched, status};
 use crate::sidecar::SLOT;
-use fusebox_builder::{Cause, OnUnknown, Recorder, State, Status, WatchError, replay};
+use fusebox_builder::{Cause, Live, OnUnknown, Recorder, State, Status, WatchError, replay};
 use fusebox_testkit::{BeaconSettings, Door};
 use serde_json::json;
 use std::{fs::File, io::BufReader, time::Duration};
@@ -80,6 +80,19 @@ async fn a_stream_that_is_silent_for_two_slots_is_opened_again() {
     watched.next_in_silence().await;
     watched.next_in_silence().await;
     watched.beacon.asked("events", 2).await;
+}
+
+/// Lodestar's stream: in an outage it would never be there.
+#[tokio::test]
+async fn a_stream_that_begins_with_its_first_event_is_relied_on_before_there_is_one() {
+    let mut settings = BeaconSettings::default();
+    settings.is_mute = true;
+    let mut watched = Watched::with(settings, OnUnknown::Local, None).await;
+    watched.next_in_silence().await;
+    watched.next_in_silence().await;
+    let is_missed = |live: &Live| status(live, 101) == Some(Status::Missed);
+    watched.until("a slot without a block is missed", is_missed).await;
+    watched.block().await;
 }
 
 #[tokio::test]

@@ -140,6 +140,10 @@ bench-keeper: ## How fast the keeper reads, tells and idles, beside bare request
 bench-builder: ## What the builder's sidecar, replay and simulation take, with bounds; writes docs/bench-builder.md
 	cargo run --locked --quiet --package fusebox-bench --bin bench-builder docs/bench-builder.md
 
+.PHONY: e2e-lodestar
+e2e-lodestar: ## The sidecar between a real beacon node, Lodestar from npm, and a block builder; three minutes, 280 MB
+	@tools/e2e-lodestar
+
 .PHONY: soak
 soak: setup ## The keeper killed 200 times amid reorgs and a receiver that fails, then an hour of random faults; SOAK_SECONDS=60 SOAK_SEED=7
 	KEEPER_KILLS=200 cargo test --locked --package fusebox-keeper --test it case_12 -- --nocapture

@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod beacon;
+mod bid;
+mod block_builder;
 mod body;
 mod builder;
 mod chain;
 mod clock;
 mod deadline;
 mod door;
+mod engine;
 mod http;
 mod node;
 mod notify;
@@ -26,10 +29,12 @@ mod view;
 mod ws;
 
 pub use beacon::{Beacon, BeaconSettings};
+pub use block_builder::{BlockBuilder, BuilderNetwork};
 pub use builder::{NodeBuilder, StartError};
 pub use chain::{BlockId, BlockPlan, Chain, block};
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};
 pub use door::Door;
+pub use engine::Engine;
 pub use node::Node;
 pub use record::{Call, Transport};
 pub use relay::{Relay, RelayAnswer, RelayRequest};

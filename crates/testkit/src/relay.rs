@@ -10,8 +10,10 @@ use crate::{
 };
 use bytes::{BufMut as _, Bytes};
 use std::{
+    fmt,
     future::pending,
     io,
+    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -85,6 +87,25 @@ impl From<HttpReply> for RelayAnswer {
     }
 }
 
+/// Makes an answer of a request.
+type Make = dyn Fn(RelayRequest) -> Pin<Box<dyn Future<Output = RelayAnswer> + Send>> + Send + Sync;
+
+/// Where an answer comes from.
+#[derive(Clone)]
+enum Source {
+    Told(RelayAnswer),
+    Made(Arc<Make>),
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Told(answer) => answer.fmt(f),
+            Self::Made(_) => f.write_str("Made"),
+        }
+    }
+}
+
 /// A relay that runs. Dropping it closes all that belongs to it.
 #[derive(Debug)]
 pub struct Relay {
@@ -95,7 +116,7 @@ pub struct Relay {
 #[derive(Debug, Default)]
 struct Shared {
     /// The part of the path, and the answer; the last one that fits.
-    answers: Mutex<Vec<(String, RelayAnswer)>>,
+    answers: Mutex<Vec<(String, Source)>>,
     requests: Mutex<Vec<RelayRequest>>,
     connections: AtomicU64,
     changed: watch::Sender<()>,
@@ -135,7 +156,20 @@ impl Relay {
 
     /// Requests with this in their path are answered so from now on.
     pub fn answer(&self, path: &str, answer: impl Into<RelayAnswer>) {
-        lock(&self.shared.answers).push((path.to_owned(), answer.into()));
+        self.add(path, Source::Told(answer.into()));
+    }
+
+    /// Requests with this in their path are answered by what this makes of them, from now on.
+    pub fn answer_by<M, A>(&self, path: &str, make: M)
+    where
+        M: Fn(RelayRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = RelayAnswer> + Send + 'static,
+    {
+        self.add(path, Source::Made(Arc::new(move |request| Box::pin(make(request)))));
+    }
+
+    fn add(&self, path: &str, source: Source) {
+        lock(&self.shared.answers).push((path.to_owned(), source));
     }
 
     /// What came, in order.
@@ -185,10 +219,17 @@ impl Relay {
 }
 
 impl Shared {
-    fn answer_to(&self, target: &str) -> Option<RelayAnswer> {
-        let answers = lock(&self.answers);
-        let fits = |(path, _): &&(String, RelayAnswer)| target.contains(path.as_str());
-        answers.iter().rev().find(fits).map(|(_, answer)| answer.clone())
+    async fn answer_to(&self, request: RelayRequest) -> RelayAnswer {
+        let source = {
+            let answers = lock(&self.answers);
+            let fits = |(path, _): &&(String, Source)| request.target().contains(path.as_str());
+            answers.iter().rev().find(fits).map(|(_, source)| source.clone())
+        };
+        match source {
+            Some(Source::Told(answer)) => answer,
+            Some(Source::Made(make)) => make(request).await,
+            None => HttpReply::new(200).body("{}").into(),
+        }
     }
 }
 
@@ -211,11 +252,9 @@ async fn serve(shared: &Shared, stream: TcpStream) -> io::Result<()> {
             stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
         }
         request.body = body(&mut stream, &request).await?;
-        let target = request.target().to_owned();
-        lock(&shared.requests).push(request);
+        lock(&shared.requests).push(request.clone());
         shared.changed.send_replace(());
-        let answer = shared.answer_to(&target);
-        match answer.unwrap_or_else(|| HttpReply::new(200).body("{}").into()) {
+        match shared.answer_to(request).await {
             RelayAnswer::Reply(reply) => write(&mut stream, &reply).await?,
             RelayAnswer::Later(time, reply) => {
                 tokio::time::sleep(time).await;

@@ -199,7 +199,7 @@ fn file(nodes: &[Node], sink: &Sink, start: u64) -> String {
         .iter()
         .enumerate()
         .map(|(i, node)| {
-            let url = node.url();
+            let (http, ws) = (node.url(), node.ws_url());
             format!(
                 "[[profile.default.chain.31337.provider]]\nname = \"node-{i}\"\nhttp = \"{http}\"\nws = \"{ws}\"\n"
             )

@@ -6,6 +6,7 @@
 
 mod answers;
 mod anvil;
+mod block_builder;
 mod chain;
 mod doors;
 mod limits;

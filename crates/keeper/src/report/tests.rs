@@ -16,13 +16,16 @@ async fn store(breakers: u64) -> Store {
         .execute(&mut *tx)
         .await
         .unwrap();
-    sqlx::query(
-        "INSERT INTO contract (chain_id, address, label, source, start, scanned_to) VALUES (5, $1, 'first', 'listed', 0, 0)",
-    )
-    .bind(blob(address(0).0))
-    .execute(&mut *tx)
-    .await
-    .unwrap();
+    for at in 0..breakers.div_ceil(10) {
+        sqlx::query(
+            "INSERT INTO contract (chain_id, address, label, source, start, scanned_to) VALUES (5, $1, $2, 'listed', 0, 0)",
+        )
+        .bind(blob(address(at).0))
+        .bind((at == 0).then_some("first"))
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+    }
     for at in 0..breakers {
         let (state, fold) = match at % 4 {
             0 => ("closed", r#"{"status":"closed","since":[7,70]}"#.to_owned()),

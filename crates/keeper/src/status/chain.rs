@@ -15,7 +15,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Serialize;
 
 /// Words asked for at once.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 64;
 
 /// A breaker at a block.
 #[derive(Debug)]

@@ -202,9 +202,12 @@ impl Observer for Watching {
                 )));
             };
             let transition = match kind {
-                Kind::Opened { retry_at, cause } => ObservedTransition::Opened { retry_at, cause },
+                Kind::Opened { retry_at, cause: Some(cause) } => {
+                    ObservedTransition::Opened { retry_at, cause }
+                }
                 Kind::Closed => ObservedTransition::Closed,
-                Kind::Configured(_) => continue,
+                // No contract here is marked as legacy, so that each opening has its cause.
+                Kind::Opened { cause: None, .. } | Kind::Configured(_) => continue,
             };
             let contract = sighting.contract;
             observed.push(Observed { contract, breaker, transition });

@@ -2,8 +2,9 @@
 
 use crate::{
     Refusal,
-    deployment::Deployment,
+    deployment::{Deployment, slot},
     node::{Endpoints, Expected, Nodes},
+    watch::LEGACY,
 };
 use alloy::{
     primitives::{Address, B256, U256},
@@ -58,11 +59,24 @@ impl fmt::Display for Key {
     }
 }
 
-/// A storage slot, without leading zero bytes: `0x07`.
+/// A storage slot, without leading zero bytes: `0x07`; `legacy` for the breaker whose slot is not told.
 pub(crate) struct Slot(pub(crate) B256);
+
+impl Slot {
+    /// What stands for the slot of a breaker whose events tell none.
+    pub(crate) const LEGACY: &str = "legacy";
+
+    /// From a key.
+    pub(crate) fn parse(text: &str) -> Option<B256> {
+        if text == Self::LEGACY { Some(LEGACY) } else { slot(text) }
+    }
+}
 
 impl fmt::Display for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == LEGACY {
+            return f.write_str(Self::LEGACY);
+        }
         let slot = U256::from_be_bytes(self.0.0);
         let digits = (slot.byte_len() * 2).max(2);
         write!(f, "0x{slot:0digits$x}")

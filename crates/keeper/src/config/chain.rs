@@ -215,9 +215,7 @@ fn contract(section: &mut Section<'_>, seen: &mut Seen) -> Option<ContractSettin
     if let Some(Err(why)) = label.as_deref().map(|label| seen.name(label)) {
         section.fail("label", why);
     }
-    for key in ["legacy", "probe"] {
-        section.later(key, LATER);
-    }
+    section.later("probe", LATER);
     let start = start(section);
     let contract = ContractSettings {
         address: address.unwrap_or_default(),
@@ -231,8 +229,22 @@ fn contract(section: &mut Section<'_>, seen: &mut Seen) -> Option<ContractSettin
             .flatten(),
         breakers: section.section("breakers", breakers),
         read_back: section.flag("read_back", true),
+        is_legacy: legacy(section),
     };
     address.map(|_| contract)
+}
+
+/// Whether the contract is marked. How it is called and read comes later.
+fn legacy(section: &mut Section<'_>) -> bool {
+    let is_marked = section.has("legacy");
+    if is_marked {
+        section.section("legacy", |section| {
+            for key in ["read", "call", "gas", "signer"] {
+                section.later(key, LATER);
+            }
+        });
+    }
+    is_marked
 }
 
 /// A block, or none for no history.

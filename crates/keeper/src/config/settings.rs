@@ -85,6 +85,8 @@ pub(crate) struct ContractSettings {
     /// Labels by slot.
     pub(crate) breakers: BTreeMap<B256, String>,
     pub(crate) read_back: bool,
+    /// Whether its events without an id count.
+    pub(crate) is_legacy: bool,
 }
 
 /// Any contract that emits these events.

@@ -255,8 +255,17 @@ fn each_problem_has_its_place_and_a_remedy() {
         ),
         (
             "legacy = { read = \"breaker()\" }\n",
-            "1:1: chain.mainnet.watch[0].legacy: comes with probing; remove it",
+            "1:12: chain.mainnet.watch[0].legacy.read: comes with probing; remove it",
         ),
+        (
+            "legacy = { call = \"safeAsk()\" }\n",
+            "1:12: chain.mainnet.watch[0].legacy.call: comes with probing; remove it",
+        ),
+        (
+            "legacy = { cal = 1 }\n",
+            "1:12: chain.mainnet.watch[0].legacy.cal: unknown key; did you mean call?",
+        ),
+        ("legacy = true\n", "1:1: chain.mainnet.watch[0].legacy: must be a table"),
         ("[signer]\nops = {}\n", "1:2: signer: comes with probing; remove it"),
         ("[probe]\nenabled = true\n", "1:2: probe: comes with probing; remove it"),
         // What is watched.

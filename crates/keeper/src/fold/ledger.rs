@@ -49,6 +49,8 @@ pub(crate) struct WatchedContract {
     /// Labels by slot, as far as the breakers are known beforehand.
     pub(crate) breakers: BTreeMap<B256, Option<String>>,
     pub(crate) read_back: bool,
+    /// Whether its events without an id count, as those of a breaker of its own.
+    pub(crate) is_legacy: bool,
 }
 
 /// Contracts that nobody listed.
@@ -74,6 +76,8 @@ pub(crate) struct Contract {
     pub(crate) start: u64,
     /// The last block that was read; below `start` where none was.
     pub(crate) scanned_to: u64,
+    /// Whether its events without an id count.
+    pub(crate) is_legacy: bool,
 }
 
 /// One chain in the store. Only one writes at a time.
@@ -271,10 +275,13 @@ impl Ledger {
         let read = |row: &AnyRow| {
             let start = uint(row.try_get(1)?)?;
             let scanned_to: i64 = row.try_get(2)?;
+            let address = Address(hash(&row.try_get::<Vec<u8>, _>(0)?)?);
+            let is_legacy = |one: &WatchedContract| one.address == address && one.is_legacy;
             Ok(Contract {
-                address: Address(hash(&row.try_get::<Vec<u8>, _>(0)?)?),
+                address,
                 start,
                 scanned_to: u64::try_from(scanned_to).unwrap_or_default(),
+                is_legacy: self.watched.contracts.iter().any(is_legacy),
             })
         };
         rows.iter().map(read).collect()

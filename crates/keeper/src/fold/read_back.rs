@@ -12,7 +12,7 @@ use crate::{
     alert::{AlertType, Phase},
     metrics::Metric,
     store::{self, StoreError, blob, hash, int},
-    watch::Block,
+    watch::{Block, LEGACY},
 };
 use alloy::primitives::{Address, U256};
 use fusebox_bindings::Word;
@@ -31,10 +31,12 @@ impl Ledger {
     pub(crate) async fn words_wanted(&self) -> Result<Vec<Slot>, StoreError> {
         let rows = sqlx::query(
             "SELECT b.contract, b.breaker FROM breaker b
-             WHERE b.chain_id = $1 AND b.word_number IS NULL LIMIT $2",
+             WHERE b.chain_id = $1 AND b.word_number IS NULL AND b.breaker <> $3 LIMIT $2",
         )
         .bind(int(self.chain.id))
         .bind(AT_ONCE)
+        // It is in no slot that is known.
+        .bind(blob(LEGACY))
         .fetch_all(self.store.reader())
         .await?;
         let read = |row: &AnyRow| {

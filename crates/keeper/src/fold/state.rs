@@ -28,7 +28,8 @@ pub(crate) enum Status {
     Open {
         /// Unix seconds; [`NEVER`] and above: not by itself.
         retry_at: u64,
-        cause: u8,
+        /// Where the event told.
+        cause: Option<u8>,
         opened: FactId,
         /// How often that event has entered the chain.
         entries: u64,
@@ -45,7 +46,12 @@ impl Folded {
                 if !matches!(self.status, Status::Open { .. }) {
                     self.since = since;
                 }
-                self.status = Status::Open { retry_at, cause: cause.0, opened: id, entries };
+                self.status = Status::Open {
+                    retry_at,
+                    cause: cause.map(|cause| cause.0),
+                    opened: id,
+                    entries,
+                };
             }
             Kind::Closed => {
                 if self.status != Status::Closed {
@@ -140,7 +146,7 @@ mod tests {
     }
 
     fn opened(retry_at: u64) -> Kind {
-        Kind::Opened { retry_at, cause: Cause(1) }
+        Kind::Opened { retry_at, cause: Some(Cause(1)) }
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use super::{breakers::Slot, fact::Fact, ledger::Ledger, state::column};
 use crate::{
     alert::{About, AlertType, Message, MessageId, Phase, breaker_key},
-    watch::{Block, Kind},
+    target,
+    watch::{Block, Kind, LEGACY},
 };
 use alloy::primitives::B256;
-use fusebox_bindings::{Cause, Config, State};
+use fusebox_bindings::{Config, State};
 use serde_json::{Map, Value, json};
 
 /// What a message about a breaker is made of, beside its fact.
@@ -57,7 +58,9 @@ impl Ledger {
             }
             (_, Some((_, Kind::Opened { retry_at, cause }))) => {
                 data.insert("retry_at".to_owned(), retry_at.into());
-                data.insert("cause".to_owned(), Cause(cause.0).to_string().into());
+                if let Some(cause) = cause {
+                    data.insert("cause".to_owned(), cause.to_string().into());
+                }
             }
             (_, Some((_, Kind::Configured(config)))) => {
                 data.insert("config".to_owned(), config_document(&config));
@@ -139,7 +142,13 @@ impl Ledger {
         put("chain", self.chain.name.as_str().into());
         if let Some((contract, breaker)) = slot {
             put("key", breaker_key(&self.chain.name, *contract, *breaker).into());
-            put("breaker", breaker.to_string().into());
+            put(
+                "breaker",
+                match *breaker == LEGACY {
+                    true => target::Slot::LEGACY.into(),
+                    false => breaker.to_string().into(),
+                },
+            );
         }
         put("label", told.label.into());
         put("block", block_document(block));

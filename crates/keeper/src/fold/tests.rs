@@ -71,6 +71,7 @@ fn watched() -> Watched {
         start: START,
         breakers,
         read_back: true,
+        is_legacy: false,
     };
     Watched { contracts: vec![contract], anywhere: None, tells_history: false }
 }
@@ -589,7 +590,10 @@ async fn a_contract_that_is_taken_out_and_put_back_is_read_from_where_it_was_lef
     };
     without.commit(&batch).await.unwrap();
     let again = open(watched()).await.contracts().await.unwrap();
-    assert_eq!(again, [Contract { address: HOST, start: START, scanned_to: 100 }]);
+    assert_eq!(
+        again,
+        [Contract { address: HOST, start: START, scanned_to: 100, is_legacy: false }]
+    );
 }
 
 #[tokio::test]

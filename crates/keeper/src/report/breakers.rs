@@ -2,9 +2,9 @@
 
 use crate::{
     alert::{Phase, breaker_key},
-    deployment::slot,
     fold::{Folded, Status},
     store::{Store, StoreError, blob, hash, int, uint},
+    target::Slot,
 };
 use alloy::primitives::{Address, B256, U256};
 use fusebox_bindings::{Cause, NEVER, Word};
@@ -111,7 +111,7 @@ impl Around {
     /// The parts of a key, as columns have them. `None` where it is none.
     fn parts(&self, key: &str) -> Option<(i64, Vec<u8>, Vec<u8>)> {
         let mut parts = key.rsplitn(3, ':');
-        let breaker: B256 = slot(parts.next()?)?;
+        let breaker: B256 = Slot::parse(parts.next()?)?;
         let contract: Address = parts.next()?.parse().ok()?;
         let name = parts.next()?;
         let (chain, _) = self.chains.iter().find(|(_, chain)| *chain == name)?;
@@ -288,7 +288,7 @@ fn read(row: &AnyRow, around: &Around) -> Result<Breaker, StoreError> {
         failures: word.filter(|_| is_current).map(Word::failure_count),
         threshold: word.map(Word::failure_threshold).or(fold.threshold),
         cause: match fold.status {
-            Status::Open { cause, .. } => Some(Cause(cause).to_string()),
+            Status::Open { cause, .. } => cause.map(|cause| Cause(cause).to_string()),
             _ => None,
         },
         since: fold.since.map(|(_, time)| time),

@@ -11,7 +11,7 @@ use crate::{
     report::Watches,
     store::Store,
     target::{self, Resolved, Target},
-    watch::{Plan, Watch},
+    watch::{LEGACY, Plan, Watch},
 };
 use alloy::{
     primitives::{Address, B256},
@@ -231,6 +231,7 @@ impl ChainStage {
                             .map(|(slot, label)| (slot, Some(label)))
                             .collect(),
                         read_back: true,
+                        is_legacy: false,
                     });
                     watched.contracts.extend(all);
                 }
@@ -242,6 +243,7 @@ impl ChainStage {
                         start: contract.start.unwrap_or(latest),
                         breakers,
                         read_back: contract.read_back,
+                        is_legacy: contract.is_legacy,
                     });
                 }
                 WatchSettings::Anywhere(settings) => {
@@ -271,7 +273,7 @@ async fn breakers(
     contract: ContractSettings,
 ) -> eyre::Result<BTreeMap<B256, Option<String>>> {
     let listed = target::breakers_of(&nodes, contract.address).await?;
-    if listed.is_none() && contract.breakers.is_empty() {
+    if listed.is_none() && contract.breakers.is_empty() && !contract.is_legacy {
         let address = contract.address;
         say(&format!("{address} does not list its breakers: they are found by their events"));
     }
@@ -283,7 +285,8 @@ async fn breakers(
         })
     };
     let all = listed.into_iter().flatten().chain(contract.breakers.keys().copied());
-    Ok(all.map(|slot| (slot, label(&slot))).collect())
+    let legacy = contract.is_legacy.then(|| (LEGACY, contract.label.clone()));
+    Ok(all.map(|slot| (slot, label(&slot))).chain(legacy).collect())
 }
 
 impl Resolved {
@@ -297,6 +300,7 @@ impl Resolved {
                 start: first,
                 breakers: own.map(|listed| (listed.key.breaker, listed.label.clone())).collect(),
                 read_back: true,
+                is_legacy: false,
             }
         };
         Watched {

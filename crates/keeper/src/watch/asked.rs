@@ -1,5 +1,7 @@
 //! Which logs are asked for, and what an answer to that has to be before it is believed.
 
+use super::decode::LEGACY_TOPICS;
+use crate::fold::Contract;
 use alloy::{
     primitives::{Address, B256, Bloom, BloomInput},
     rpc::types::{Filter, Log},
@@ -26,8 +28,8 @@ const BITS: i32 = 3;
 /// The events of breakers, in these contracts or in all.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
-    /// With the first block of each that matters.
-    contracts: BTreeMap<Address, u64>,
+    /// With the first block of each that matters, and whether it is marked as legacy.
+    contracts: BTreeMap<Address, Contract>,
     /// The first block from which all matter.
     anywhere: Option<u64>,
 }
@@ -55,30 +57,31 @@ impl Wanted {
     fn of(contracts: Option<Vec<Address>>) -> Self {
         match contracts {
             None => Self::new([], Some(0)),
-            Some(contracts) => Self::new(contracts.into_iter().map(|contract| (contract, 0)), None),
+            Some(contracts) => Self::new(contracts.into_iter().map(|one| listed(one, 0)), None),
         }
     }
 
     pub(super) fn new(
-        contracts: impl IntoIterator<Item = (Address, u64)>,
+        contracts: impl IntoIterator<Item = Contract>,
         anywhere: Option<u64>,
     ) -> Self {
-        Self { contracts: contracts.into_iter().collect(), anywhere }
+        let contracts = contracts.into_iter().map(|one| (one.address, one)).collect();
+        Self { contracts, anywhere }
     }
 
     /// One more contract.
-    pub(super) fn add(&mut self, contract: Address, start: u64) {
-        self.contracts.insert(contract, start);
+    pub(super) fn add(&mut self, contract: Contract) {
+        self.contracts.insert(contract.address, contract);
     }
 
     /// Whether a block of this number can hold any.
     pub(super) fn begins_by(&self, number: u64) -> bool {
         self.anywhere.is_some_and(|start| start <= number)
-            || self.contracts.values().any(|start| *start <= number)
+            || self.contracts.values().any(|one| one.start <= number)
     }
 
     pub(super) fn filter(&self, asked: Asked) -> Filter {
-        let filter = Filter::new().event_signature(TOPICS.to_vec());
+        let filter = Filter::new().event_signature(self.topics().collect::<Vec<_>>());
         let filter = match self.names_contracts() {
             true => filter.address(self.contracts.keys().copied().collect::<Vec<_>>()),
             false => filter,
@@ -89,22 +92,34 @@ impl Wanted {
         }
     }
 
+    /// Those without an id only where a contract is marked: others have events of these names that are of no breaker.
+    fn topics(&self) -> impl Iterator<Item = B256> {
+        let legacy = self.legacy().next().map(|_| LEGACY_TOPICS);
+        TOPICS.into_iter().chain(legacy.into_iter().flatten())
+    }
+
+    fn legacy(&self) -> impl Iterator<Item = &Address> {
+        self.contracts.values().filter(|one| one.is_legacy).map(|one| &one.address)
+    }
+
     fn names_contracts(&self) -> bool {
         self.anywhere.is_none() && self.contracts.len() <= MAX_ADDRESSES
     }
 
     /// Whether the filter lets it through.
     pub(super) fn asks_for(&self, log: &Log) -> bool {
-        log.topic0().is_some_and(|topic| TOPICS.contains(topic))
+        log.topic0().is_some_and(|topic| self.topics().any(|wanted| wanted == *topic))
             && (!self.names_contracts() || self.contracts.contains_key(&log.address()))
     }
 
     /// Whether it matters.
     pub(super) fn matches(&self, log: &Log) -> bool {
-        let begun = |start: &u64| log.block_number.is_none_or(|number| *start <= number);
+        let begun = |start: u64| log.block_number.is_none_or(|number| start <= number);
+        let is_legacy = log.topic0().is_some_and(|topic| LEGACY_TOPICS.contains(topic));
+        let contract = self.contracts.get(&log.address());
         self.asks_for(log)
-            && (self.anywhere.as_ref().is_some_and(begun)
-                || self.contracts.get(&log.address()).is_some_and(begun))
+            && (!is_legacy && self.anywhere.is_some_and(begun)
+                || contract.is_some_and(|one| begun(one.start) && (one.is_legacy || !is_legacy)))
     }
 
     #[cfg(test)]
@@ -116,10 +131,13 @@ impl Wanted {
     /// little.
     pub(super) fn bloomed(&self, bloom: &Bloom) -> Bloomed {
         let has = |bytes: &[u8]| bloom.contains_input(BloomInput::Raw(bytes));
-        let is_excluded = !TOPICS.iter().any(|topic| has(topic.as_slice()))
-            || self.anywhere.is_none()
-                && !self.contracts.keys().any(|contract| has(contract.as_slice()));
-        if is_excluded {
+        let has_topic = |topics: &[B256]| topics.iter().any(|topic| has(topic.as_slice()));
+        let may_be = has_topic(&TOPICS)
+            && (self.anywhere.is_some()
+                || self.contracts.keys().any(|contract| has(contract.as_slice())));
+        let may_be_legacy =
+            self.legacy().any(|contract| has(contract.as_slice())) && has_topic(&LEGACY_TOPICS);
+        if !may_be && !may_be_legacy {
             return Bloomed::Excluded;
         }
         let ones: u32 = bloom.0.iter().map(|byte| byte.count_ones()).sum();
@@ -129,7 +147,9 @@ impl Wanted {
             Some(_) => (TOPICS.len(), BITS),
             None => (TOPICS.len() * self.contracts.len(), 2 * BITS),
         };
-        match filled.powi(bits) * (pairs as f64) < UNLIKELY {
+        let legacy_pairs = LEGACY_TOPICS.len() * self.legacy().count();
+        let chance = filled.powi(bits) * pairs as f64 + filled.powi(2 * BITS) * legacy_pairs as f64;
+        match chance < UNLIKELY {
             true => Bloomed::Likely,
             false => Bloomed::Possible,
         }
@@ -177,6 +197,11 @@ impl Asked {
 }
 
 #[cfg(test)]
+fn listed(address: Address, start: u64) -> Contract {
+    Contract { address, start, scanned_to: 0, is_legacy: false }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use alloy::primitives::{Log as Inner, LogData};
@@ -194,6 +219,38 @@ mod tests {
             log_index: Some(index),
             ..Log::default()
         }
+    }
+
+    #[test]
+    fn events_without_an_id_are_wanted_of_marked_contracts_only() {
+        let [marked, other] = [1, 2].map(Address::repeat_byte);
+        let marked = Contract { is_legacy: true, ..listed(marked, 0) };
+        let bloom_of = |logs: &[Log]| {
+            let mut bloom = Bloom::ZERO;
+            logs.iter().for_each(|log| bloom.accrue_log(&log.inner));
+            bloom
+        };
+        for anywhere in [None, Some(0)] {
+            let wanted = Wanted::new([marked, listed(other, 0)], anywhere);
+            for topic in LEGACY_TOPICS {
+                let (ours, not_ours) = (log(1, topic, 0), log(2, topic, 1));
+                assert!(wanted.matches(&ours) && !wanted.matches(&not_ours));
+                // The filter lets it through, so it is no fault of the node's.
+                let asked = Asked::Block { number: 5, hash: HASH };
+                let logs = wanted.checked(vec![not_ours.clone(), ours.clone()], asked);
+                assert_eq!(logs.unwrap(), std::slice::from_ref(&ours));
+                assert_eq!(wanted.bloomed(&bloom_of(&[ours])), Bloomed::Likely);
+                assert_eq!(
+                    wanted.bloomed(&bloom_of(std::slice::from_ref(&not_ours))),
+                    Bloomed::Excluded
+                );
+                let unmarked = Wanted::new([listed(other, 0)], anywhere);
+                assert!(!unmarked.asks_for(&not_ours) && !unmarked.matches(&not_ours));
+            }
+            assert!(wanted.matches(&log(1, TOPICS[0], 0)), "it may emit both");
+        }
+        let later = Contract { start: 6, ..marked };
+        assert!(!Wanted::new([later], Some(0)).matches(&log(1, LEGACY_TOPICS[0], 0)));
     }
 
     #[test]
@@ -268,8 +325,10 @@ mod tests {
 
     #[test]
     fn what_a_contract_emitted_before_its_first_block_is_left_out() {
-        let wanted =
-            Wanted::new([(Address::repeat_byte(1), 5), (Address::repeat_byte(2), 6)], None);
+        let wanted = Wanted::new(
+            [(1, 5), (2, 6)].map(|(n, start)| listed(Address::repeat_byte(n), start)),
+            None,
+        );
         let range = Asked::Range { from: 0, to: 9 };
         let logs = vec![log(1, TOPICS[0], 0), log(2, TOPICS[0], 1)];
         assert_eq!(wanted.checked(logs.clone(), range).unwrap(), logs[..1]);

@@ -1,10 +1,24 @@
 //! From a log to an event. Every value is hostile: whoever deploys a contract chooses what it emits.
 
 use alloy::{
-    primitives::{B256, U256},
+    primitives::{B256, U256, b256},
     sol_types::{SolEvent, SolValue},
 };
 use fusebox_bindings::{Cause, Config, events};
+
+/// The slot of a breaker whose events carry none, as those of the original article. No event that carries one is taken
+/// for it.
+pub(crate) const LEGACY: B256 = B256::new(*b"fusebox: a breaker without an id");
+
+/// `Opened(uint256 retryAt)`.
+const LEGACY_OPENED: B256 =
+    b256!("076ee234681125279e2cfc540cc3442961385c988bd343b4081105999f39f5ea");
+/// `Closed()`.
+const LEGACY_CLOSED: B256 =
+    b256!("1cdde67b72a90f19919ac732a437ac2f7a10fc128d28c2a6e525d89ce5cd9d3a");
+
+/// The events of such a breaker, which count only of contracts that are marked.
+pub(super) const LEGACY_TOPICS: [B256; 2] = [LEGACY_OPENED, LEGACY_CLOSED];
 
 /// What happened to a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +27,8 @@ pub(crate) enum Kind {
     Opened {
         /// Unix seconds at which it becomes half-open; saturated, as a hostile contract may say anything.
         retry_at: u64,
-        /// Why.
-        cause: Cause,
+        /// Why, where the event tells.
+        cause: Option<Cause>,
     },
     /// It closed.
     Closed,
@@ -24,14 +38,18 @@ pub(crate) enum Kind {
 
 /// The breaker and what happened to it; `None` where the log is not of such an event's shape.
 pub(crate) fn decode(topics: &[B256], data: &[u8]) -> Option<(B256, Kind)> {
-    let [event, breaker] = *topics else { return None };
+    let (event, breaker) = match *topics {
+        [event, breaker] if breaker != LEGACY => (event, breaker),
+        [event] => return Some((LEGACY, decode_legacy(event, data)?)),
+        _ => return None,
+    };
     let kind = match event {
         events::Opened::SIGNATURE_HASH if data.len() == 64 => {
             // By hand, since a cause that is newer than this program is still an opening.
             let (retry_at, cause) = <(U256, U256)>::abi_decode(data).ok()?;
             Kind::Opened {
                 retry_at: retry_at.saturating_to(),
-                cause: Cause(u8::try_from(cause).ok()?),
+                cause: Some(Cause(u8::try_from(cause).ok()?)),
             }
         }
         events::Closed::SIGNATURE_HASH if data.is_empty() => Kind::Closed,
@@ -45,9 +63,21 @@ pub(crate) fn decode(topics: &[B256], data: &[u8]) -> Option<(B256, Kind)> {
     Some((breaker, kind))
 }
 
+fn decode_legacy(event: B256, data: &[u8]) -> Option<Kind> {
+    match event {
+        LEGACY_OPENED => {
+            let retry_at = U256::from_be_bytes(<[u8; 32]>::try_from(data).ok()?);
+            Some(Kind::Opened { retry_at: retry_at.saturating_to(), cause: None })
+        }
+        LEGACY_CLOSED => data.is_empty().then_some(Kind::Closed),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloy::primitives::keccak256;
 
     fn words(words: &[U256]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_be_bytes::<32>()).collect()
@@ -61,7 +91,7 @@ mod tests {
     #[test]
     fn an_opening_is_decoded_whatever_its_cause_and_deadline() {
         let kind = |retry_at, cause| {
-            Some((B256::with_last_byte(7), Kind::Opened { retry_at, cause: Cause(cause) }))
+            Some((B256::with_last_byte(7), Kind::Opened { retry_at, cause: Some(Cause(cause)) }))
         };
         assert_eq!(opened(U256::from(1_700_000_100), 1), kind(1_700_000_100, 1));
         assert_eq!(opened(U256::from(1), 200), kind(1, 200), "a cause of a later version");
@@ -87,6 +117,16 @@ mod tests {
     }
 
     #[test]
+    fn an_event_without_an_id_is_of_the_one_breaker_of_its_contract() {
+        assert_eq!(LEGACY_OPENED, keccak256("Opened(uint256)"));
+        assert_eq!(LEGACY_CLOSED, keccak256("Closed()"));
+        let opened = |retry_at| Some((LEGACY, Kind::Opened { retry_at, cause: None }));
+        assert_eq!(decode(&[LEGACY_OPENED], &words(&[U256::from(7)])), opened(7));
+        assert_eq!(decode(&[LEGACY_OPENED], &words(&[U256::MAX])), opened(u64::MAX), "saturated");
+        assert_eq!(decode(&[LEGACY_CLOSED], &[]), Some((LEGACY, Kind::Closed)));
+    }
+
+    #[test]
     fn another_shape_is_not_taken_for_the_event() {
         let [opened, closed, configured] = [
             events::Opened::SIGNATURE_HASH,
@@ -105,6 +145,14 @@ mod tests {
             (vec![closed], 0),
             (vec![configured, slot], 191),
             (vec![configured, slot], 193),
+            (vec![LEGACY_OPENED], 0),
+            (vec![LEGACY_OPENED], 31),
+            (vec![LEGACY_OPENED], 64),
+            (vec![LEGACY_OPENED, slot], 32),
+            (vec![LEGACY_CLOSED], 32),
+            (vec![LEGACY_CLOSED, slot], 0),
+            (vec![opened, LEGACY], 64),
+            (vec![closed, LEGACY], 0),
             (vec![slot, slot], 0),
             (vec![], 0),
         ] {

@@ -9,10 +9,9 @@ impl<B: Book> Watch<B> {
     /// One range more. Whether there is more to be read.
     pub(super) async fn join(&mut self, node: &Node) -> Result<bool, Halt> {
         let (Some(seen), Some(last)) = (self.seen, self.last_final) else { return Ok(false) };
-        let Some(Contract { address, start, scanned_to }) = self.joining.first().copied() else {
-            return Ok(false);
-        };
-        let wanted = Wanted::new([(address, start)], None);
+        let Some(joining) = self.joining.first().copied() else { return Ok(false) };
+        let Contract { address, start, scanned_to, .. } = joining;
+        let wanted = Wanted::new([joining], None);
         let from = start.max(scanned_to.saturating_add(1));
         let to = last.number.min(from.saturating_add(self.window.blocks() - 1));
         let mut sightings = match from <= to {
@@ -35,7 +34,7 @@ impl<B: Book> Watch<B> {
         let scanned = vec![(address, seen.number)];
         self.commit(Batch { sightings, scanned, ..Batch::default() }).await?;
         self.joining.remove(0);
-        self.wanted.add(address, start);
+        self.wanted.add(joining);
         Ok(!self.joining.is_empty())
     }
 

@@ -30,7 +30,7 @@ mod words;
 
 pub(crate) use batch::{Batch, Sighting, Walked};
 pub(crate) use book::{Book, Slot, Stored, Tapped};
-pub(crate) use decode::{Kind, decode};
+pub(crate) use decode::{Kind, LEGACY, decode};
 pub(crate) use health::Handle;
 pub(crate) use plan::Plan;
 
@@ -307,10 +307,9 @@ impl<B: Book> Watch<B> {
         let is_behind =
             |one: &Contract| cursors.seen.is_some() && one.start.max(one.scanned_to + 1) <= read_to;
         let (joining, joined): (Vec<_>, Vec<_>) = contracts.into_iter().partition(is_behind);
-        let starts = joined.iter().map(|one| one.start);
         let anywhere = self.book.anywhere_from();
-        self.first = starts.chain(anywhere).min();
-        self.wanted = Wanted::new(joined.iter().map(|one| (one.address, one.start)), anywhere);
+        self.first = joined.iter().map(|one| one.start).chain(anywhere).min();
+        self.wanted = Wanted::new(joined, anywhere);
         self.joining = joining;
         if let (Some(last), Some(seen)) = (cursors.last_final, cursors.seen) {
             // What the headers said of them is not known any more.

@@ -11,6 +11,7 @@ mod config;
 mod crash;
 mod daemon;
 mod help;
+mod legacy;
 mod metrics;
 mod nodes;
 mod ready;

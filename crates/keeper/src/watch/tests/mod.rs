@@ -63,6 +63,7 @@ struct Bench {
     labels: Vec<&'static str>,
     plan: Plan,
     contracts: Vec<(Address, u64)>,
+    legacy: Vec<Address>,
     genesis: B256,
     has_hints: bool,
 }
@@ -102,6 +103,7 @@ impl Bench {
             labels: Vec::new(),
             plan,
             contracts: vec![(HOST, 1)],
+            legacy: Vec::new(),
             genesis: chain.block(0).unwrap().hash,
             has_hints: false,
         }
@@ -160,6 +162,7 @@ impl Bench {
             start: *start,
             breakers: BTreeMap::new(),
             read_back: false,
+            is_legacy: self.legacy.contains(address),
         });
         let name = ChainName {
             id: CHAIN,
@@ -224,6 +227,13 @@ impl Running {
             (number.unsigned_abs(), row.get(1), row.get(2), row.get::<i64, _>(3) != 0)
         };
         rows.await.unwrap().iter().map(row).collect()
+    }
+
+    /// The states of all breakers, in the order of their slots.
+    async fn states(&self) -> Vec<String> {
+        let rows = sqlx::query("SELECT state FROM breaker ORDER BY breaker");
+        let rows = rows.fetch_all(self.store.reader()).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
     }
 
     /// What was told, in order: type and phase.

@@ -18,6 +18,45 @@ async fn each_block_is_told_once_in_order() {
 }
 
 #[tokio::test]
+async fn events_without_an_id_are_those_of_marked_contracts_and_of_a_breaker_of_their_own() {
+    const OTHER: Address = Address::repeat_byte(0x22);
+    let emits = |contract, event: &str, data: Vec<u8>| {
+        block().log(contract, [alloy::primitives::keccak256(event)], data)
+    };
+    for verify in [Verify::Receipts, Verify::Off] {
+        let chain = Chain::new();
+        let node = Node::scripted(chain.clone()).start().await.unwrap();
+        let mut bench = Bench::new(&chain, node).await.verify(verify);
+        bench.contracts.push((OTHER, 1));
+        bench.legacy.push(HOST);
+        let running = bench.start().await;
+        running.sees(chain.head()).await;
+        for contract in [OTHER, HOST] {
+            chain.mine(emits(contract, "Opened(uint256)", vec![1; 32]));
+        }
+        chain.mine(opens(HOST));
+        for contract in [OTHER, HOST] {
+            chain.mine(emits(contract, "Closed()", Vec::new()));
+        }
+        running.sees(chain.mine(emits(HOST, "Closed()", vec![1]))).await;
+        let want = [
+            fact(2, "opened", "seen"),
+            fact(3, "opened", "seen"),
+            fact(5, "closed", "seen"),
+            fact(6, "unknown", "seen"),
+        ];
+        assert_eq!(running.facts().await, want, "{verify:?}");
+        // The one with an id, and the one without.
+        assert_eq!(running.states().await, ["open", "closed"]);
+        let end = chain.reorg(2, [block(), block(), block()]);
+        running.sees(end).await;
+        let told_last = running.told().await.pop();
+        assert_eq!(told_last, Some(told("breaker.closed", "retracted")), "{verify:?}");
+        assert_eq!(running.states().await, ["open", "open"]);
+    }
+}
+
+#[tokio::test]
 async fn an_idle_block_costs_one_request() {
     const BLOCKS: u64 = 160;
     for confirmations in [Confirmations::Blocks(4), Confirmations::Finalized] {

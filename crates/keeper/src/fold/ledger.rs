@@ -11,7 +11,7 @@ use alloy::primitives::{Address, B256};
 use serde_json::Value;
 use sqlx::{Row, any::AnyRow};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, Mutex},
 };
@@ -272,16 +272,17 @@ impl Ledger {
             .bind(int(self.chain.id))
             .fetch_all(self.store.reader())
             .await?;
+        let legacy = self.watched.contracts.iter().filter(|one| one.is_legacy);
+        let legacy: BTreeSet<_> = legacy.map(|one| one.address).collect();
         let read = |row: &AnyRow| {
             let start = uint(row.try_get(1)?)?;
             let scanned_to: i64 = row.try_get(2)?;
             let address = Address(hash(&row.try_get::<Vec<u8>, _>(0)?)?);
-            let is_legacy = |one: &WatchedContract| one.address == address && one.is_legacy;
             Ok(Contract {
                 address,
                 start,
                 scanned_to: u64::try_from(scanned_to).unwrap_or_default(),
-                is_legacy: self.watched.contracts.iter().any(is_legacy),
+                is_legacy: legacy.contains(&address),
             })
         };
         rows.iter().map(read).collect()

@@ -108,7 +108,11 @@ impl Wanted {
 
     /// Whether the filter lets it through.
     pub(super) fn asks_for(&self, log: &Log) -> bool {
-        log.topic0().is_some_and(|topic| self.topics().any(|wanted| wanted == *topic))
+        let is_asked = |topic: &B256| {
+            TOPICS.contains(topic)
+                || LEGACY_TOPICS.contains(topic) && self.legacy().next().is_some()
+        };
+        log.topic0().is_some_and(is_asked)
             && (!self.names_contracts() || self.contracts.contains_key(&log.address()))
     }
 

@@ -28,6 +28,8 @@ const BREAKERS: u8 = 20;
 const BLOCK_TIME: Duration = Duration::from_millis(500);
 const EVENTS: f64 = 1.0 / 3.0;
 const REORGS: f64 = 1.0 / 20.0;
+/// As the keeper is told.
+const CONFIRMATIONS: u64 = 8;
 /// Below the confirmations.
 const DEEPEST: usize = 3;
 
@@ -117,7 +119,7 @@ async fn soak(time: Duration, seed: u64) -> Result<Run, Failure> {
     }
     let is_calm = Arc::new(AtomicBool::new(false));
     let sink = Sink::builder().secret(SECRET).unreliable_until(&is_calm).start().await?;
-    let keeper = Keeper::start(&file(&nodes, &sink, history.head().number + 1))?;
+    let mut keeper = Keeper::start(&file(&nodes, &sink, history.head().number + 1))?;
     keeper.sees(history.head().number, RECOVERY).await?;
 
     let memory = tokio::spawn(memory::watch(keeper.process(), time, WARM_UP.min(time / 2)));
@@ -136,6 +138,11 @@ async fn soak(time: Duration, seed: u64) -> Result<Run, Failure> {
     is_calm.store(true, Ordering::Relaxed);
     let start = Instant::now();
     let caught_up = keeper.sees(history.head().number, RECOVERY).await.map(|()| start.elapsed());
+    // What two nodes withheld at once is found when its block is final.
+    for _ in 0..2 * CONFIRMATIONS {
+        history.add(None);
+        sleep(BLOCK_TIME).await;
+    }
     let canonical = history.facts();
     let told = loop {
         let heard = Heard::of(&sink.deliveries());
@@ -184,6 +191,12 @@ async fn soak(time: Duration, seed: u64) -> Result<Run, Failure> {
         Bound::exactly("webhooks without a good signature", unsigned, 0),
         Bound::exactly("times at which `/health` was not well", unwell, 0),
     ];
+    if !bounds.iter().all(Bound::is_met) {
+        let missing: Vec<_> = canonical.difference(&standing).collect();
+        let surplus: Vec<_> = standing.difference(&canonical).collect();
+        let folder = keeper.keep_folder().display().to_string();
+        eprintln!("not told: {missing:#?}, told and gone: {surplus:#?}; see {folder}");
+    }
     Ok(Run {
         made: history.made,
         gone: history.gone,
@@ -210,7 +223,7 @@ fn file(nodes: &[Node], sink: &Sink, start: u64) -> String {
 [chain.dev]
 id = 31337
 poll = "{POLL:?}"
-confirmations = 8
+confirmations = {CONFIRMATIONS}
 [[chain.dev.watch]]
 address = "{HOST}"
 start = {start}

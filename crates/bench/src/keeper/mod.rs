@@ -114,10 +114,16 @@ impl Keeper {
             .current_dir(folder.path())
             .env("HOOK_SECRET", SECRET)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(std::fs::File::create(folder.path().join("log"))?)
             .spawn()?;
         let client = reqwest::Client::new();
         Ok(Self { child, client, url: format!("http://{listen}"), folder })
+    }
+
+    /// Leaves its folder, with its store and its log, for whoever looks for a reason.
+    pub fn keep_folder(&mut self) -> &std::path::Path {
+        self.folder.disable_cleanup(true);
+        self.folder.path()
     }
 
     /// Its process.

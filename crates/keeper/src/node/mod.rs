@@ -77,6 +77,11 @@ impl Node {
     pub(crate) fn whole_batches(&self) -> RpcClient {
         self.pool.with(CallOptions::new().whole_batch()).client()
     }
+
+    /// The most blocks of logs that it is known to give at once; none where it has refused none.
+    pub(crate) fn longest_log_range(&self) -> Option<u64> {
+        self.pool.longest_log_range()
+    }
 }
 
 impl Nodes {

@@ -11,6 +11,9 @@ use futures_util::{StreamExt as _, stream::FuturesOrdered};
 /// More would only fill the queue of a node, and what fails is read again.
 const IN_FLIGHT: usize = 4;
 
+/// The pieces of a range, where a node gives the logs of fewer blocks at once: more would be lost with what fails.
+const PIECES: u64 = 64;
+
 /// A range that was asked for.
 struct Read {
     from: u64,
@@ -50,7 +53,7 @@ impl<B: Book> Watch<B> {
         let mut under_way = FuturesOrdered::new();
         loop {
             while under_way.len() < IN_FLIGHT && next <= last {
-                let to = self.range_end(next, last);
+                let to = self.range_end(node, next, last);
                 under_way.push_back(read(
                     self.reader.clone(),
                     node.clone(),
@@ -90,8 +93,11 @@ impl<B: Book> Watch<B> {
 
     /// A range ends where the window does. Where a reorg may go below the final block, there is also an end at the bottom
     /// of what it may take back: the stored hash there is what the search stops at.
-    fn range_end(&self, from: u64, last: u64) -> u64 {
-        let to = last.min(from.saturating_add(self.window.blocks() - 1));
+    fn range_end(&self, node: &Node, from: u64, last: u64) -> u64 {
+        let in_pieces =
+            node.longest_log_range().map_or(u64::MAX, |most| most.saturating_mul(PIECES));
+        let blocks = self.window.blocks().min(in_pieces);
+        let to = last.min(from.saturating_add(blocks - 1));
         let bottom = last.saturating_sub(self.plan.reorg_window);
         match !self.finality.is_by_tag() && (from..to).contains(&bottom) {
             true => bottom,

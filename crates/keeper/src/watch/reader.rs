@@ -235,9 +235,36 @@ impl Reader {
         logs
     }
 
-    /// The end of a range, and the logs in it. Both leave as one request: a node that does not have the end would have no
-    /// logs either, and say so with an empty list.
+    /// The end of a range, and the logs in it, in as many pieces as the node needs.
     pub(super) async fn range(
+        &self,
+        node: &Node,
+        wanted: &Wanted,
+        mut from: u64,
+        to: u64,
+    ) -> Result<(Header, Vec<Log>), Halt> {
+        let mut logs = Vec::new();
+        loop {
+            let last =
+                node.longest_log_range().map_or(to, |most| to.min(from.saturating_add(most - 1)));
+            match self.piece(node, wanted, from, last).await {
+                Ok((end, found)) => {
+                    logs.extend(found);
+                    if last == to {
+                        return Ok((end, logs));
+                    }
+                    from = last + 1;
+                }
+                // It was too long, and what is not is known now.
+                Err(_) if node.longest_log_range().is_some_and(|most| most <= last - from) => {}
+                Err(halt) => return Err(halt),
+            }
+        }
+    }
+
+    /// Both leave as one request: a node that does not have the end would have no logs either, and say so with an empty
+    /// list. So what is too long does not go in pieces without an end each.
+    async fn piece(
         &self,
         node: &Node,
         wanted: &Wanted,

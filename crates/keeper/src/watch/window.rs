@@ -9,7 +9,7 @@ const MOST: u64 = 100_000;
 /// So many whole windows in a row, and the next one is half as long again.
 const GROW_AFTER: u8 = 3;
 
-/// The blocks in one `eth_getLogs`. What a node says of its limit, the pool knows, and asks in pieces: here is learned
+/// The blocks in one range. What a node says of its limit, the pool knows, and a range is read in pieces: here is learned
 /// what is too slow, or too much even in pieces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {

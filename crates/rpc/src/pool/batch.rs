@@ -117,11 +117,13 @@ impl Pool {
             if self.shared.identify(target, deadline).await.is_err() {
                 continue;
             }
-            // A range that is known to be too long would be refused, and go in pieces then.
-            let is_long = |at: &usize| self.shared.is_too_long(&calls[*at], index);
-            long.extend(left.extract_if(.., |at| is_long(at)));
-            if left.is_empty() {
-                break;
+            if !self.options.whole_batch {
+                // A range that is known to be too long would be refused, and go in pieces then.
+                let is_long = |at: &usize| self.shared.is_too_long(&calls[*at], index);
+                long.extend(left.extract_if(.., |at| is_long(at)));
+                if left.is_empty() {
+                    break;
+                }
             }
             let sent = self.in_pieces(target, calls, left, deadline).await;
             answered.extend(sent.answered);
@@ -190,7 +192,10 @@ impl Pool {
             }
             let failed = judged.iter().all(|tried| !tried.is_final());
             for (at, tried) in piece.into_iter().zip(judged) {
-                match (tried.is_final(), tried.payload) {
+                // In pieces it would be other requests, which another node behind the same name may answer.
+                let is_too_long = matches!(tried.verdict.lack, Some(Lack::Range | Lack::Answer));
+                let is_final = tried.is_final() || self.options.whole_batch && is_too_long;
+                match (is_final, tried.payload) {
                     (true, Some(payload)) => sent.answered.push((at, Ok(payload))),
                     _ => sent.left.push(at),
                 }

@@ -53,6 +53,7 @@ pub use time::{MachineTime, ManualTime, Sleep, Time};
 pub use wake::Wake;
 
 use shared::Shared;
+use time::since_origin;
 
 /// Endpoints of one chain behind one alloy transport. Cheap to clone; clones share everything.
 #[derive(Clone)]
@@ -72,6 +73,15 @@ impl Pool {
     #[must_use]
     pub fn chain_id(&self) -> u64 {
         self.shared.chain
+    }
+
+    /// The most blocks of logs to ask for at once, as far as the endpoints' refusals tell: what each of them takes.
+    #[must_use]
+    pub fn longest_log_range(&self) -> Option<u64> {
+        let now = since_origin(self.shared.time.now());
+        let known = |index: usize| self.shared.targets[index].state.known();
+        let of = |index| known(index).learned("eth_getLogs").max_blocks(now);
+        self.shared.eligible(&self.options).into_iter().filter_map(of).min()
     }
 
     /// Shutdown: from now on a call that is dropped counts for nothing, so that ending tasks invents no failure.

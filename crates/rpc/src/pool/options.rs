@@ -21,7 +21,8 @@ pub struct CallOptions {
     /// Not this provider: for a second opinion.
     pub not: Option<Name>,
     /// Whether a batch leaves as one HTTP request, whatever classes are in it. What is not harmless to repeat leaves it
-    /// all the same, and goes alone; so does a batch that the endpoint has refused for its length, in pieces. Default false.
+    /// all the same, and goes alone; so does a batch that the endpoint has refused for its length, in pieces. A range of logs
+    /// that is too long is refused in the endpoint's words; [`Pool::longest_log_range`] is what was learned. Default false.
     pub whole_batch: bool,
     /// The one endpoint to ask.
     pub(crate) pin: Option<usize>,

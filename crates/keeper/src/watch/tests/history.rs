@@ -2,6 +2,7 @@
 
 use super::*;
 use fusebox_testkit::{RangeWording, RpcError, on};
+use std::collections::BTreeSet;
 
 const OTHER: Address = Address::repeat_byte(0x22);
 
@@ -52,6 +53,14 @@ async fn case_09_every_wording_of_a_range_limit_ends_in_all_of_history() {
         let running = bench.start().await;
         running.sees(chain.head()).await;
         assert_eq!(running.facts().await.len(), 4, "{wording:?}");
+        // A node that lags has no logs and says so with an empty list, so each range came with its end.
+        let ends = bench.node.calls("eth_getBlockByNumber");
+        let ends: BTreeSet<_> =
+            ends.iter().map(|call| (call.request, call.params[0].to_string())).collect();
+        for call in bench.node.calls("eth_getLogs").iter().filter(|call| call.upstream.is_some()) {
+            let to = &call.params[0]["toBlock"];
+            assert!(to.is_null() || ends.contains(&(call.request, to.to_string())), "{call:?}");
+        }
     }
 }
 

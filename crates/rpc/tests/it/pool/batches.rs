@@ -2,7 +2,7 @@
 
 use alloy::rpc::client::RpcClient;
 use fusebox_rpc::{BadRequest, CallOptions, ManualTime, PoolError, pool_error};
-use fusebox_testkit::{HttpReply, Node, RpcError, on};
+use fusebox_testkit::{HttpReply, Node, RangeWording, RpcError, on};
 use serde_json::{Value, json};
 
 use super::support::{node, of, opened, pool, warm};
@@ -152,6 +152,28 @@ async fn a_whole_batch_is_one_request() {
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     let request = |method: &str| a.calls(method).last().unwrap().request;
     assert_eq!(request("eth_call"), request("eth_blockNumber"));
+}
+
+#[tokio::test]
+async fn a_range_that_is_too_long_is_refused_in_a_whole_batch_and_its_limit_known() {
+    let node = node().rule(on("eth_getLogs").range_cap(7, RangeWording::Alchemy));
+    let a = node.start().await.unwrap();
+    let pool = of(&ManualTime::new(), &[("a", &a)]).build().unwrap();
+    let pinned = pool.pin().unwrap().with(CallOptions::new().whole_batch());
+    let whole = |blocks: u64| {
+        let range = json!([{ "fromBlock": "0x0", "toBlock": format!("{:#x}", blocks - 1) }]);
+        [("eth_blockNumber", json!([])), ("eth_getLogs", range)]
+    };
+    assert_eq!(pool.longest_log_range(), None);
+    for _ in 0..2 {
+        let before = a.calls("eth_getLogs").len();
+        let answers = batch(&pinned.client(), &whole(8)).await;
+        assert!(answers[0].is_ok() && answers[1].is_err(), "{answers:?}");
+        assert_eq!(a.calls("eth_getLogs").len(), before + 1, "nothing went alone");
+        assert_eq!(pool.longest_log_range(), Some(7));
+    }
+    let answers = batch(&pinned.client(), &whole(7)).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
 }
 
 #[tokio::test]

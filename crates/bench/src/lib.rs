@@ -12,6 +12,7 @@ pub mod about;
 pub mod call;
 pub mod clock;
 pub mod keeper;
+pub mod page;
 pub mod rows;
 pub mod rpc;
 pub mod soak;

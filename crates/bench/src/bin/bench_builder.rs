@@ -4,9 +4,8 @@
 //!
 //! Takes a minute, and the time to build. Exits with 1 if it misses a bound. It measures nothing itself: the benches of
 //! `fusebox-builder` do, as release builds, one after the other.
-#![expect(clippy::print_stdout, reason = "this is the output module")]
-
 use fusebox_bench::about::{Bound, load, machine};
+use fusebox_bench::page::publish;
 use std::{
     env,
     error::Error,
@@ -34,13 +33,7 @@ fn main() -> Result<ExitCode, Failure> {
         machine(),
         Bound::table(&bounds),
     );
-    println!("{page}");
-    if let Some(path) = env::args().nth(1) {
-        std::fs::write(&path, page).map_err(|error| format!("cannot write {path}: {error}"))?;
-        println!("written to {path}");
-    }
-    let is_met = bounds.iter().all(Bound::is_met);
-    Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    publish(&page, env::args().nth(1), &bounds)
 }
 
 /// What a bench prints: a figure a line. What else it says goes to the terminal.

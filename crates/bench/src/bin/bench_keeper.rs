@@ -4,8 +4,6 @@
 //!
 //! Takes ten minutes. Exits with 1 if it misses a bound. The keeper is the release build beside this program; its node is
 //! one that is made up, so that what is measured is not a node.
-#![expect(clippy::print_stdout, reason = "this is the output module")]
-
 use std::{process::ExitCode, time::Duration};
 
 use fusebox_bench::about::{Bound, load, machine, version};
@@ -15,6 +13,7 @@ use fusebox_bench::keeper::backfill::{
 use fusebox_bench::keeper::latency::{idle, latency};
 use fusebox_bench::keeper::many::{MANY, Many, SOME, Status};
 use fusebox_bench::keeper::{Failure, POLL};
+use fusebox_bench::page::publish;
 use fusebox_bench::soak::memory::mib;
 
 /// What a node in the same data centre takes for an answer.
@@ -94,11 +93,5 @@ async fn main() -> Result<ExitCode, Failure> {
         at_once.stream,
         backfill.stream,
     );
-    println!("{page}");
-    if let Some(path) = std::env::args().nth(1) {
-        std::fs::write(&path, page).map_err(|error| format!("cannot write {path}: {error}"))?;
-        println!("written to {path}");
-    }
-    let is_met = bounds.iter().all(Bound::is_met);
-    Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    publish(&page, std::env::args().nth(1), &bounds)
 }

@@ -3,12 +3,13 @@
 //!     bench-rpc [PAGE]
 //!
 //! Takes a minute and a half. Exits with 1 if ours misses a bound.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the output module")]
+#![expect(clippy::print_stderr, reason = "this is the output module")]
 
 use std::error::Error;
 use std::process::ExitCode;
 
 use fusebox_bench::about::{Bound, load, machine, version};
+use fusebox_bench::page::publish;
 use fusebox_bench::rpc::alone::{self, Alone};
 use fusebox_bench::rpc::nodes::Farm;
 use fusebox_bench::rpc::outage::{self, Outage};
@@ -32,13 +33,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     let bounds = run.bounds();
     let page = run.page(&bounds);
-    println!("{page}");
-    if let Some(path) = std::env::args().nth(1) {
-        std::fs::write(&path, page).map_err(|error| format!("cannot write {path}: {error}"))?;
-        println!("written to {path}");
-    }
-    let is_met = bounds.iter().all(Bound::is_met);
-    Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    publish(&page, std::env::args().nth(1), &bounds)
 }
 
 async fn refused(farm: &Farm) -> Result<Vec<Refused>, Box<dyn Error>> {

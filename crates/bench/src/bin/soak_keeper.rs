@@ -1,7 +1,7 @@
 //! Part of `make soak`: random faults around a keeper for as long as is wanted, and what they leave behind.
 //!
 //! Exits with 1 if they leave anything: memory, a lag, an event that is not told or does not stand.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the output module")]
+#![expect(clippy::print_stderr, reason = "this is the output module")]
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,6 +15,7 @@ use alloy::sol_types::SolEvent;
 use clap::Parser;
 use fusebox_bench::about::{Bound, load, machine};
 use fusebox_bench::keeper::{Failure, HOST, Keeper, POLL, SECRET};
+use fusebox_bench::page::publish;
 use fusebox_bench::rpc::load::secs;
 use fusebox_bench::soak::faults::{NODES, heal, spoil};
 use fusebox_bench::soak::memory::{self, mib};
@@ -90,14 +91,7 @@ async fn main() -> Result<ExitCode, Failure> {
         deliveries = run.deliveries,
         memory = run.memory,
     );
-    println!("{page}");
-    if let Some(path) = &args.page {
-        std::fs::write(path, page)
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        println!("written to {}", path.display());
-    }
-    let is_met = run.bounds.iter().all(Bound::is_met);
-    Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    publish(&page, args.page.as_ref(), &run.bounds)
 }
 
 /// What came of it.

@@ -1,7 +1,7 @@
 //! `make soak-rpc`: random faults in front of the pool for as long as is wanted, and what they leave behind.
 //!
 //! Exits with 1 if they leave anything: memory, a call without an end, a permit.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the output module")]
+#![expect(clippy::print_stderr, reason = "this is the output module")]
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use alloy::providers::{DynProvider, Provider, ProviderBuilder};
 use clap::Parser;
 use fusebox_bench::about::{Bound, load, machine};
+use fusebox_bench::page::publish;
 use fusebox_bench::rpc::load::{ms, secs};
 use fusebox_bench::rpc::subjects::{CALL, pool};
 use fusebox_bench::soak::faults::{HEAL, NODES, serve};
@@ -98,17 +99,10 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         slowest = ms(run.tally.slowest()),
         memory = run.memory,
     );
-    println!("{page}");
     if let Some(example) = run.tally.example() {
         eprintln!("the first call without a reason: {example}");
     }
-    if let Some(path) = &args.page {
-        std::fs::write(path, page)
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        println!("written to {}", path.display());
-    }
-    let is_met = run.bounds.iter().all(Bound::is_met);
-    Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    publish(&page, args.page.as_ref(), &run.bounds)
 }
 
 async fn start_nodes(seed: u64) -> Result<(Child, Vec<String>), Box<dyn Error>> {
